@@ -14,7 +14,7 @@ help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # $(call packages,ENVIRONMENT,LOCK FILE): make an environment if it is missing, and install a lock file's packages.
-# Modules are compiled here, as pip does. With PYTHONDONTWRITEBYTECODE, each process would compile them again (10 s).
+# uv compiles modules here, as pip does. With PYTHONDONTWRITEBYTECODE, each process would compile them again (10 s).
 define packages
 @if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(1) \
@@ -33,7 +33,7 @@ define install
 	|| { echo "$(1) is missing and apt-get could not install it; install it, then run make again" >&2; exit 1; }
 endef
 
-# The project is installed such that a change of its files needs no new installation.
+# Install the project as editable, so that a change of its files needs no new installation.
 .venv/.installed: requirements.lock.txt pyproject.toml
 	$(call packages,.venv,requirements.lock.txt)
 	@if command -v uv >/dev/null 2>&1; then \
@@ -72,7 +72,7 @@ lint-style: .venv/.installed
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/data_tests
 
-docs: .venv/.installed  ## Write the pages made of the code, and build the offline site: build/site/index.html.
+docs: .venv/.installed  ## Generate pages from the code, and build the offline site: build/site/index.html.
 	@$(BIN)/python -m tests.docs.writers docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo build/site/index.html
@@ -83,7 +83,7 @@ wheel: .venv/.installed  ## Build the wheel of the files that git tracks: dist/.
 ui: .venv/.installed  ## Open Dagster's web UI with the nightly schedule.
 	@$(BIN)/faultline ui
 
-clean:  ## Remove what refreshes and builds made, never the sources.
+clean:  ## Remove the output of refreshes and builds, never the sources.
 	rm -rf $(HOME_DIR)/work $(HOME_DIR)/publications $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster build
 
 lock:  ## Pin every dependency again, with hashes and without addresses.

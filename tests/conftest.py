@@ -176,7 +176,7 @@ def many_clusters_home(
     """A home with the clusters that the collected tests read, refreshed; read it, never change it.
 
     The capture is stale: it was published, and then a tenth of its accounting became unreadable. `b` is a new cluster
-    beside it. The other forms of the capture come with a simulated month, as a comparison with the truth must leave
+    next to it. The other forms of the capture come with a simulated month, as a comparison with the truth must leave
     them aside. The report draws one of the minimal clusters: a chapter for each would take a quarter of the time. No
     test reads how likely planned runs reach their target: of each the first 50 failures are lived through, not 1,000.
     """

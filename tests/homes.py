@@ -19,7 +19,7 @@ from orchestration.cli import app
 from orchestration.settings.home import Home
 
 Place = Home | Warehouse | Path
-"""Where rows are: what a home has published, a warehouse as a step of a refresh opens it, or a file."""
+"""Places of rows: the publication of a home, a warehouse as a step of a refresh opens it, or a file."""
 OPEN = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('open', flush=True); time.sleep(600)"
 LOCK = """
 import sys, time
@@ -41,7 +41,7 @@ def change(place: Place, *statements: str, values: Any = None) -> None:
 
 
 def ask(place: Place, statement: str, values: Any = None) -> list[tuple]:
-    """Give the rows that answer a statement."""
+    """Return the rows of a statement."""
     reading = place.reading() if isinstance(place, Warehouse) else duckdb.connect(str(_file(place)), read_only=True)
     with reading as con:
         return con.execute(statement, values).fetchall()
@@ -52,12 +52,12 @@ def _file(place: Home | Path) -> Path:
 
 
 def copy_of(home: Home, folder: Path) -> Home:
-    """Give a copy of a home to change, in a folder that may be there."""
+    """Return a copy of a home that a test may change, in a folder that may exist."""
     return Home.at(shutil.copytree(home.root, folder / "home", symlinks=True))
 
 
 def add_a_line(home: Home) -> None:
-    """Give a refresh of the capture something new to read, of which nothing is said."""
+    """Add a new kernel line without a meaning to the capture, for the next refresh."""
     (home.sources / "testbed/kernel/extra-20261121.log").write_text(
         "Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n"
     )

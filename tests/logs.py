@@ -1,6 +1,6 @@
-"""Lines of logs in the forms in which sites have them, and `Cluster`, which writes all logs of a small cluster.
+"""Lines of logs in the forms of real sites, and `Cluster`, which writes all logs of a small cluster.
 
-Tests take lines of ordinary logs from here, and write down themselves only what is odd about theirs.
+Tests take lines of ordinary logs from here, and write only the odd parts themselves.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Self
 from assets.sources.text.nodelists import expand
 
 START = datetime(2024, 5, 1)
-"""What `at` counts from, UTC."""
+"""The start of the count of `at`, UTC."""
 
 Moment = datetime | None
-"""A moment of UTC; None where Slurm writes `Unknown`: not over, or never begun."""
+"""A moment of UTC. None is Slurm's `Unknown`: not over, or never begun."""
 BASE = {
     "JobID": "51", "JobIDRaw": "51", "JobName": "train", "User": "alice", "UID": "1001", "Account": "nlp",
     "Partition": "train", "QOS": "normal", "Submit": "2024-05-01T09:00:00", "Eligible": "2024-05-01T09:00:00",
@@ -25,13 +25,13 @@ BASE = {
     "ExitCode": "0:0", "DerivedExitCode": "0:0", "NNodes": "1", "AllocTRES": "cpu=64,gres/gpu:a100=8,gres/gpu=8,node=1",
     "ReqTRES": "cpu=64,gres/gpu=8,node=1", "NodeList": "node001", "SubmitLine": "sbatch train.sh", "Cluster": "c1",
 }  # fmt: skip
-"""An ordinary record of accounting."""
+"""An ordinary accounting record."""
 
 
 def export(records: Iterable[Mapping[str, str | None]], delimiter: str = "|", columns: list[str] | None = None) -> str:
     """Write records as `sacct -P` does.
 
-    Each takes from `BASE` what it does not say, and `JobIDRaw` from a `JobID` that is a number; None leaves a field
+    Missing fields come from `BASE`, and `JobIDRaw` from a `JobID` that is a number. None leaves a field
     empty.
     """
     full = []
@@ -43,7 +43,7 @@ def export(records: Iterable[Mapping[str, str | None]], delimiter: str = "|", co
 
 
 def numbered(numbers: Iterable[int], **fields: str | None) -> list[Mapping[str, str | None]]:
-    """Give a record of accounting for each number of a job."""
+    """Return an accounting record for each job number."""
     return [{"JobID": str(number), **fields} for number in numbers]
 
 
@@ -66,7 +66,7 @@ def result_line(
 ) -> str:
     """Write a health-check record of GCM's file sink: code 0 is OK, 1 WARN, 2 CRITICAL, 3 UNKNOWN.
 
-    Its end is a moment of UTC or seconds since the epoch; it takes a second unless its start is given.
+    Its end is a moment of UTC or seconds since the epoch. Without a start, it takes a second.
     """
     end = at.replace(tzinfo=at.tzinfo or UTC).timestamp() if isinstance(at, datetime) else at
     record = {
@@ -79,7 +79,7 @@ def result_line(
 
 
 def kernel_line(node: str, at: datetime, message: str) -> str:
-    """Write a kernel message as syslog writes it with a full date of UTC."""
+    """Write a kernel message in syslog's form with a full UTC date."""
     return f"{at.replace(tzinfo=None).isoformat()}+00:00 {node} kernel: {message}"
 
 
@@ -89,12 +89,12 @@ def slurmctld_line(at: datetime, message: str) -> str:
 
 
 EVENT_COLUMNS = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "Reason", "User")
-"""What `sacctmgr -P show event` prints."""
+"""The columns of `sacctmgr -P show event`."""
 XID = "NVRM: Xid (PCI:0000:{bus}:00): {code}, pid=1, name=python, GPU has fallen off the bus."
 
 
 def at(hours: float = 0, *, days: float = 0, minutes: float = 0, seconds: float = 0) -> datetime:
-    """Return the moment so long after midnight of 1 May 2024.
+    """Return a moment by its distance from midnight of 1 May 2024.
 
     >>> at(10, minutes=30).isoformat()
     '2024-05-01T10:30:00'
@@ -107,14 +107,14 @@ def _shown(moment: Moment) -> str:
 
 
 class Cluster:
-    """The logs of one cluster; every method adds to them and gives the cluster back.
+    """The logs of one cluster. Every method adds to them and returns the cluster.
 
     Parameters
     ----------
     settings
-        Text of `cluster.toml`; without it there is no such file.
+        Text of `cluster.toml`. An empty text writes no file.
     gpus_per_node
-        GPUs of each node, for the GPU counts of jobs and the inventory that do not tell their own.
+        GPUs of each node, for jobs and inventories without their own GPU count.
     """
 
     def __init__(self, settings: str = "", gpus_per_node: int = 8) -> None:
@@ -132,7 +132,7 @@ class Cluster:
         submit: Moment = None,
         **fields: str,
     ) -> Self:
-        """Add a record of accounting: whole nodes, submitted at the start unless told otherwise.
+        """Add an accounting record: whole nodes, submitted at the start by default.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Cluster:
         start, end
             None is shown as `Unknown`: a job that waits has neither, a running one no end.
         fields
-            Any other columns by sacct's names, such as `Restarts="1"`; they replace what would stand there.
+            Any other columns by sacct's names, such as `Restarts="1"`. They replace default values.
         """
         count = len(expand(nodes)) if nodes != "None assigned" else 0
         elapsed = int((end - start).total_seconds()) if start and end else 0
@@ -204,16 +204,16 @@ class Cluster:
         return self.file("health/health_checks.jsonl", line)
 
     def kernel(self, node: str, moment: datetime, message: str) -> Self:
-        """Add a kernel message as syslog writes it with a full date."""
+        """Add a kernel message in syslog's form with a full date."""
         return self.file("kernel/kern.log", kernel_line(node, moment, message))
 
     def file(self, path: str, *lines: str) -> Self:
-        """Add lines as they stand to a file below the cluster's folder."""
+        """Add raw lines to a file below the cluster's folder."""
         self._lines.setdefault(path, []).extend(lines)
         return self
 
     def write(self, folder: Path) -> None:
-        """Write the cluster's files below a folder, which is the cluster's own."""
+        """Write the cluster's files into its folder."""
         files = {name: "".join(f"{line}\n" for line in lines) for name, lines in self._lines.items()}
         if self._jobs:
             columns = list(dict.fromkeys(column for job in self._jobs for column in job))

@@ -2,7 +2,7 @@
 
     python -m tests.mutants [--only 7,12]
 
-The seed is kept, to compare suites. It changes files of the tree and puts them back: run nothing else there meanwhile.
+The seed is constant, to compare suites. The command changes and restores files of the tree: run nothing else there.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ROOMS = {
         ("tests/sources/test_file_cases.py", "tests/sources"),
     ),
 }
-"""For each room the number of mutants, the code and its tests."""
+"""The number of mutants, the code and the tests of each room."""
 
 CHANGES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "left join": "join"}
 SQL = re.compile(r"(?<=\s)(?:left join|<=|>=|<|>|\+|-|\d+)(?=[\s,)]|$)", re.M)
 
 
 class Mutant(NamedTuple):
-    """One change: where it is (a byte of the text), what stood there and what stands there now."""
+    """One change: its byte in the text, the old text and the new text."""
 
     room: str
     path: Path
@@ -61,7 +61,7 @@ def _places(path: Path) -> list[tuple[int, str]]:
 
 
 def drawn() -> list[Mutant]:
-    """Draw the mutants of every room: as many files as mutants, where there are so many, and a place in each."""
+    """Draw the mutants of every room: a file for each mutant, different ones if possible, and a place in it."""
     mutants = []
     for room, (count, patterns, _) in ROOMS.items():
         rng = random.Random(f"{SEED} {room}")
@@ -83,7 +83,7 @@ def _changed(old: str) -> str:
 
 
 def killer(mutant: Mutant) -> str | None:
-    """Return the test that fails on a mutant, or None where all pass."""
+    """Return the test that fails on a mutant, or None if all pass."""
     text = mutant.path.read_text(encoding="utf-8")
     mutant.path.write_text(text[: mutant.start] + mutant.new + text[mutant.start + len(mutant.old) :], encoding="utf-8")
     nearest = [str(path) for path in ROOT.glob(f"tests/*/test_*{mutant.path.stem}.py")]

@@ -1,14 +1,14 @@
-"""How long tests wait where no time is measured: a loaded machine is ten times slower than usual."""
+"""Waits of tests that measure no time. They are long, because a loaded machine is ten times slower than usual."""
 
 import time
 from pathlib import Path
 
 PATIENCE_SECONDS = 120
-"""A wait that ends with an error after this time. Nothing takes this long that works."""
+"""A wait ends with an error after this time. Nothing that works takes this long."""
 
 
 def is_gone(pid: int) -> bool:
-    """Say whether a process ends in time; one that only waits to be buried has ended."""
+    """Return whether a process ends in time. A zombie has ended."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -1,4 +1,4 @@
-"""What a publication holds, as rows to compare: all of it, the facts alone, or what is about one cluster."""
+"""The rows of a publication, for comparisons: all rows, the facts alone, or the rows of one cluster."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Content = dict[str, list[tuple]]
 """Sorted rows by `schema.table`."""
 
 OF_A_RUN = ("runs", "stages", "checks", "cluster_failures", "alerts", "published", "lineage")
-"""Accounts of runs in schema `ops`, which differ from run to run."""
+"""Tables on runs in schema `ops`, which differ from run to run."""
 PLACES = ("source_path", "source_line_number")
-"""Where a fact was read; no fact itself."""
+"""The place where a fact was read. It is no fact itself."""
 COLUMNS = """
     select table_schema, table_name, list(column_name order by ordinal_position)
     from information_schema.columns
@@ -23,7 +23,7 @@ COLUMNS = """
 
 
 def content_of(published: Path) -> Content:
-    """Give every row of every published table, save which run read a file."""
+    """Return every row of every published table, without the run that read a file."""
     found: Content = {}
     with duckdb.connect(str(published), read_only=True) as con:
         for schema, table, columns in con.execute(COLUMNS).fetchall():
@@ -35,7 +35,7 @@ def content_of(published: Path) -> Content:
 
 
 def facts_of(published: Path) -> Content:
-    """Give every row of marts and estimates, save where it was read."""
+    """Return every row of marts and estimates, without the place where it was read."""
     with duckdb.connect(str(published), read_only=True) as con:
         return {
             f"{schema}.{table}": _rows(con, schema, table, [name for name in columns if name not in PLACES])
@@ -45,7 +45,7 @@ def facts_of(published: Path) -> Content:
 
 
 def facts_of_cluster(published: Path, cluster_id: str, left_out: Collection[str] = ()) -> Content:
-    """Give every row of marts and estimates about one cluster, save comparisons with others and some columns."""
+    """Return one cluster's rows of marts and estimates, without comparisons with others and without some columns."""
     with duckdb.connect(str(published), read_only=True) as con:
         return {
             f"{schema}.{table}": _rows(

@@ -1,10 +1,10 @@
-"""Sixty nights of refreshes on the command line, with everything that goes wrong, held against a calm home.
+"""Sixty nights of refreshes on the command line, with all kinds of errors, compared with a calm home.
 
-`python -m tests.soak --out FOLDER` lets `tests.sources.nights` do to two clusters what sites do to files, beside two
-simulated clusters, and runs `faultline refresh` as a process every night. Refreshes are killed, the clock steps back by
-40 days, the working file is cut off, and readers go back to an earlier publication. A calm home sees the same folders
-and publishes once at the end, with `--full`, one thread and little memory: its tables must be the same to the last row.
-Each night leaves a line of JSON in FOLDER/log.jsonl; the last one says which tables differ.
+With `python -m tests.soak --out FOLDER`, `tests.sources.nights` changes the files of two clusters as sites do. The home
+has two simulated clusters as well, and `faultline refresh` runs as a process every night. Refreshes are killed, the
+clock steps back by 40 days, the working file is cut off, and readers go back to an earlier publication. A calm home
+sees the same folders and publishes once at the end, with `--full`, one thread and little memory. Both must be equal.
+Each night adds a line of JSON to FOLDER/log.jsonl; the last line names the tables that differ.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from tests.sources.nights import Site
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 EVENTS = ("killed", "killed", "clock", "damaged", "rolled back", None, None, None)
-"""What else happens on a night: each once in a round of as many nights, in random order."""
+"""Other events of a night. Each round of this many nights has every event once, in random order."""
 LITTLE = {"FAULTLINE_THREADS": "1", "FAULTLINE_MEMORY": "1GB"}
 
 
 class Soak:
-    """A home whose logs change each night, and a calm one that sees the same folders.
+    """A home with logs that change each night, and a calm home that sees the same folders.
 
     Parameters
     ----------
     folder
         A new folder for both homes and the log.
     seed
-        Of what happens to the files, and of the order of the events.
+        The seed of the changes of files, and of the order of the events.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
@@ -54,7 +54,7 @@ class Soak:
         self.sites = [Site(self.home.sources / name, self.rng) for name in ("c1", "c2")]
 
     def night(self, *, is_last: bool = False) -> None:
-        """Let files change, an event happen, and refresh; the calm home reads what is there."""
+        """Let files change and an event happen, and refresh. The calm home reads the same files."""
         self.number += 1
         for site in self.sites[: 1 + (self.number > 0)]:
             site.night(is_last=is_last)
@@ -64,7 +64,7 @@ class Soak:
         if event == "killed":
             self._kill_a_refresh()
         elif event == "damaged":
-            # What was read of files that are gone is lost with the working file.
+            # Rows of removed files are lost with the working file.
             os.truncate(self.home.working_file, self.home.working_file.stat().st_size // 2)
             shutil.rmtree(self.calm.root)
         elif event == "rolled back":
@@ -79,7 +79,7 @@ class Soak:
         )  # fmt: skip
 
     def end(self) -> tuple[dict[str, list[tuple]], list[str]]:
-        """Publish the calm home; return its tables, and those that differ."""
+        """Publish the calm home. Return its tables, and the names of those that differ."""
         done = self._run("refresh", "--full", "--home", self.calm.root, **LITTLE)
         assert done.returncode == 0, done.stderr
         found, expected = content_of(self.home.published_file), content_of(self.calm.published_file)
@@ -94,7 +94,7 @@ class Soak:
         return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
 
     def _kill_a_refresh(self) -> None:
-        """Begin a refresh and kill it and its children after some lines of output; readers see what they saw."""
+        """Begin a refresh and kill it and its children after some lines of output. Readers must see no change."""
         before = self.home.published_file.read_bytes()
         command = [FAULTLINE, "refresh", "--home", self.home.root]
         process = subprocess.Popen(
@@ -108,7 +108,7 @@ class Soak:
         assert self.home.published_file.read_bytes() == before
 
     def _see(self) -> None:
-        """Let the calm home read the folder as it is, and publish nothing."""
+        """Let the calm home read the folder without a publication."""
         shutil.rmtree(self.calm.sources, ignore_errors=True)
         shutil.copytree(self.home.sources, self.calm.sources)
         with Warehouse(path=str(self.calm.working_file)).writing() as con:
@@ -123,9 +123,7 @@ class Soak:
 
 def main() -> None:
     """Run the soak and leave with 1 if the homes differ."""
-    parser = argparse.ArgumentParser(
-        description="Sixty nights in which everything goes wrong, held against a calm home."
-    )
+    parser = argparse.ArgumentParser(description="Sixty nights with all kinds of errors, compared with a calm home.")
     parser.add_argument("--out", type=Path, required=True, help="A new folder for homes, logs and log.jsonl")
     parser.add_argument("--nights", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""The documentation's site is whole, and is read from a folder without a network."""
+"""The documentation site is complete, and works from a folder without a network."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from orchestration.settings.home import PAGES, PROJECT
 from tests.report.browser import browser
 
 LOADING = {("img", "src"), ("script", "src"), ("source", "src"), ("iframe", "src"), ("link", "href"), ("use", "href")}
-"""What a browser loads by itself, by element and attribute."""
+"""Elements and attributes that a browser loads by itself."""
 NOT_RENDERED = re.compile(r"^\s*(?:[*-] |\d+\. |\||```)|\]\(", re.MULTILINE)
 
 
 class Page(HTMLParser):
-    """What a page loads, where its links lead, its anchors, the links of its navigation and its prose."""
+    """A page's loaded files, link targets, anchors, navigation links and prose."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def test_every_link_and_everything_loaded_is_there(site, pages):
 
 
 def test_pages_are_read_as_a_code_host_reads_them(pages):
-    """A list without an empty line before it, or within another by less than four blanks, would run into its text."""
+    """A list needs an empty line before it, and a nested list four blanks; otherwise it becomes text."""
     prose = {name: "".join(page.texts[tag] for tag in ("p", "li", "td")) for name, page in pages.items()}
     assert {name: found[0] for name, text in prose.items() if (found := NOT_RENDERED.search(text))} == {}
 
@@ -113,4 +113,4 @@ def test_the_search_finds_a_word_in_a_browser_that_opened_the_folder(site, tmp_p
         tab.run("field = document.querySelector('.md-search__input'); field.value = 'fct_preemptions'; 0")
         tab.run("field.dispatchEvent(new Event('keyup'))")
         tab.wait("!!document.querySelector('.md-search-result__link[href*=\"tables.html\"]')")
-        assert tab.problems == [], "what is not in the folder cannot be loaded"
+        assert tab.problems == [], "files outside the folder cannot be loaded"

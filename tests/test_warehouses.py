@@ -1,4 +1,4 @@
-"""The tables of small warehouses are those that a refresh publishes."""
+"""Small warehouses have the tables that a refresh publishes."""
 
 import duckdb
 import pytest

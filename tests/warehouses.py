@@ -1,6 +1,6 @@
-"""Small warehouses: every table with its published columns, empty, and rows put in by column name.
+"""Small warehouses: every table with its published columns, and rows that tests insert by column name.
 
-What a row leaves out is NULL, or what `DEFAULTS` says. Nothing is required of a row: a test gives what it is about.
+A column that a row leaves out is NULL, or has its value in `DEFAULTS`. A test gives only the columns of its subject.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ READ_BY_ESTIMATES: dict[str, Columns] = {
     "seeds.health_check_rules": {"check_key": "varchar", "failure_category": "varchar", "evidence_class": "varchar"},
     "seeds.node_reason_rules": {"failure_category": "varchar", "evidence_class": "varchar"},
 }
-"""Columns of tables that have no contract, as far as the estimates read them."""
+"""Columns of tables without a contract, as far as the estimates read them."""
 
 DEFAULTS: dict[str, Columns] = {
     "marts.dim_clusters": {
@@ -94,7 +94,7 @@ DEFAULTS: dict[str, Columns] = {
     "marts.fct_failures": {"posterior_probability": "1"},
     "staging.stg_config__clusters": {"attribution_before_seconds": "600", "attribution_after_seconds": "300"},
 }
-"""What columns hold where a row does not say, as SQL."""
+"""Default values of columns, as SQL."""
 
 FEW_ROWS_ARE_ENOUGH = (
     "select cluster_id, is_simulated, true as has_enough_data, cast(null as varchar) as note from marts.dim_clusters"
@@ -103,7 +103,7 @@ FEW_ROWS_ARE_ENOUGH = (
 
 @cache
 def published_tables() -> dict[str, Columns]:
-    """Give the columns of every published table with their types: the contracts of marts, the specs of estimates."""
+    """Return the columns of every published table with their types: the contracts of marts, the specs of estimates."""
     tables: dict[str, Columns] = {}
     for path in sorted(MARTS.glob("*.yml")):
         contracts = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -116,7 +116,7 @@ def published_tables() -> dict[str, Columns]:
 
 
 def create_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """Create every table without a row: raw and ops as a refresh does, marts and estimates as they are published."""
+    """Create every table without rows: raw and ops as a refresh does, marts and estimates as they are published."""
     create_raw_and_ops(con)
     tables = READ_BY_ESTIMATES | published_tables()
     statements = [f"create schema if not exists {schema}" for schema in {name.split(".")[0] for name in tables}]
@@ -141,10 +141,10 @@ def _empty() -> bytes:
 
 
 def filled(folder: Path, *statements: str) -> Warehouse:
-    """Make a warehouse of every table, with the rows that statements put in. It stays open, as in a refresh.
+    """Return a warehouse with every table and the rows that statements insert. It stays open, as in a refresh.
 
-    Its name is of no other: DuckDB takes a file of the same name for the one that is still open, and the folder of a
-    test that passed is made again for the next one.
+    Its name is unique: DuckDB would take a file of the same name for the one that is still open, and pytest reuses the
+    folder of a test that passed.
     """
     path = folder / f"faultline-{next(NUMBERS)}.duckdb"
     path.write_bytes(_empty())
@@ -156,9 +156,9 @@ def filled(folder: Path, *statements: str) -> Warehouse:
 
 
 def prepare(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the inputs of estimates, as views: these are always of the attempts that a test has put in.
+    """Create the inputs of estimates as views, so that they always show the rows of the test.
 
-    The few rows of a test are enough to estimate from; what too little is, `test_enough_data` tests.
+    The few rows of a test are enough for an estimate; `test_enough_data` tests the minimum.
     """
     con.execute("create schema if not exists inputs")
     for name, query in (inputs() | {ENOUGH_DATA: FEW_ROWS_ARE_ENOUGH}).items():
@@ -167,7 +167,7 @@ def prepare(con: duckdb.DuckDBPyConnection) -> None:
 
 @cache
 def inputs() -> dict[str, str]:
-    """Give the query of every input by its name, in an order in which they can be made."""
+    """Return the query of every input by its name, in an order in which the views can be created."""
     places = {path.stem: path.relative_to(MODELS).parts[0] for path in MODELS.rglob("*.sql")}
     queries: dict[str, str] = {}
 
@@ -191,7 +191,7 @@ def inputs() -> dict[str, str]:
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:
-    """Insert rows by column name; a column that the table does not have is an error."""
+    """Insert rows by column name. An unknown column is an error."""
     given = pd.DataFrame(list(rows)).astype(object)
     con.register("given_rows", given.where(given.notna(), None))
     con.execute(f"insert into {table} by name select * from given_rows")
@@ -199,11 +199,11 @@ def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> N
 
 
 def insert_known(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:
-    """Insert rows by column name, leaving out what the table has no column for."""
+    """Insert rows by column name, without values for unknown columns."""
     known = columns_of(table)
     insert(con, table, [{name: value for name, value in row.items() if name in known} for row in rows])
 
 
 def columns_of(table: str) -> Columns:
-    """Give the columns of a published table with their types."""
+    """Return the columns of a published table with their types."""
     return published_tables()[table]

@@ -1,4 +1,4 @@
-"""Causes of faults, by category of the failure taxonomy: how often, by which mechanism, and what is repaired.
+"""Causes of faults, by category of the failure taxonomy: frequency, mechanisms, and the part to repair.
 
 InfiniBand links, filesystem mounts, GPU memory and PCIe have the largest weights, as in the paper. Many lost heartbeats
 have no explanation.
@@ -48,8 +48,8 @@ CAUSES = (
     Cause("ib_link", 0.17, {CRASH: 0.55, EVICT: 0.2, REQUEUE: 0.25}, 0.35, "NIC"),
     Cause("filesystem_mount", 0.2, {EVICT: 0.5, REQUEUE: 0.3, CRASH: 0.2}, 0.0, "other"),
     Cause("gpu_memory", 0.13, {CRASH: 0.7, EVICT: 0.3}, 0.6, "GPU", hits_one_gpu=True),
-    # PCIe faults never take the whole node away: its BMC's log could not be read in time, and too few interrupts
-    # would show.
+    # PCIe faults never take the whole node away: the log of its BMC could not be read in time, and would show too
+    # few interrupts.
     Cause("pcie", 0.11, {CRASH: 0.6, EVICT: 0.4}, 0.6, "PCIe", hits_one_gpu=True),
     Cause("gpu_unavailable", 0.05, {CRASH: 0.6, EVICT: 0.2, LOST: 0.2}, 0.5, "GPU", hits_one_gpu=True),
     Cause("gpu_driver_firmware", 0.07, {EVICT: 0.6, CRASH: 0.4}, 0.0, "GPU", hits_one_gpu=True),
@@ -68,7 +68,7 @@ CATEGORIES_BY_PRIORITY = (
     *("pcie", "gpu_memory", "gpu_nvlink", "gpu_unavailable", "gpu_driver_firmware", "ib_link", "block_device"),
     *("filesystem_mount", "main_memory", "host_hardware", "eth_link", "system_services", UNATTRIBUTED),
 )
-"""Of the categories that a failure shows, the one that comes first here is its cause."""
+"""The cause of a failure is the first category here that the failure shows."""
 
 DRAIN_CATEGORIES = {"gpu_memory": 0.6, "main_memory": 0.25, "system_services": 0.15}
 """Findings of low severity: the node is drained after its jobs have ended, and no job fails."""

@@ -12,13 +12,13 @@ from assets.simulation.ledger import Ledger
 from assets.simulation.states import ALARM, DRAIN
 
 BEFORE_SECONDS, AFTER_SECONDS = 600, 300
-"""An event is evidence for an attempt from so long before its end, but not before its start, until so long after it."""
+"""An event is evidence for an attempt in this window around its end, but not before its start."""
 TIME_BITS = 33
 """A node and a second are combined into one number, with the second in these low bits."""
 
 
 def visible_categories(ledger: Ledger) -> NDArray[Any]:
-    """Return for each failure the category under which the logs show it, None if they do not show it."""
+    """Return the category that the logs show for each failure, or None if they do not show it."""
     faults, symptoms = ledger.faults, ledger.symptoms
     rows, of = np.unique(ledger.failures["fault"], return_inverse=True)
     kinds = [faults[name][rows].tolist() for name in ("cause", "mechanism", "has_evidence")]

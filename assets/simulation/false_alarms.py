@@ -20,7 +20,7 @@ MAX_TRANSIENT_CHECKS = 2
 DRAINED_AFTER_SECONDS = (30, 1500)
 """Time from the first failed check of a false alarm until its node is drained."""
 RECOVERY_SHARE = 0.7
-"""Share of the short kernel alarms that end with a line which says that all is well again."""
+"""Share of the short kernel alarms that end with a line of recovery."""
 LINK, MOUNT = PLAIN["ib_link"], PLAIN["filesystem_mount"]
 KINDS = (
     Wording(LINK.check, LINK.message),
@@ -37,7 +37,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Alarm:
-    """One false alarm: how long its check fails, and when its node is drained, if it is, after the first failure."""
+    """One false alarm: how long its check fails, and how long after the first failure its node is drained, if it is."""
 
     node: int
     symptoms: Symptoms
@@ -46,9 +46,9 @@ class Alarm:
 
 
 def alarms_per_node_day(share: float, nodes: NDArray[Any], seconds: NDArray[Any], weights: NDArray[Any]) -> float:
-    """Return the rate of alarms at which the wanted share of attempts, below 1, has at least one in its window.
+    """Return the rate of alarms at which `share` (below 1) of the attempts have at least one in their window.
 
-    The attempts are given by their nodes and run times, and by how many are like each of them.
+    `nodes` and `seconds` describe attempts, and `weights` says how many attempts each row stands for.
     """
     exposed = nodes * (np.minimum(seconds, BEFORE_SECONDS) + AFTER_SECONDS) / DAY
 
@@ -65,7 +65,7 @@ def alarms_per_node_day(share: float, nodes: NDArray[Any], seconds: NDArray[Any]
 
 
 class AlarmSource:
-    """Draws false alarms at one rate for the whole fleet, which the work that completes determines."""
+    """Draws false alarms for the whole fleet at one rate, computed from the work that completes."""
 
     def __init__(self, profile: Profile, habits: FalseAlarms, workload: Workload, rng: np.random.Generator) -> None:
         self._profile, self._habits, self._rng = profile, habits, rng
@@ -73,7 +73,7 @@ class AlarmSource:
         weights = np.maximum(np.asarray(workload["tasks"]), 1) * np.asarray(workload["segments"])
         nodes, done = np.maximum(gpus // profile.gpus_per_node, 1), outcome == COMPLETED
         rate = alarms_per_node_day(habits.completed_share, nodes[done], seconds[done], weights[done])
-        # Findings of low severity are evidence too and come in addition to the alarms.
+        # Subtract the findings of low severity, which are evidence too.
         self.per_node_day = max(rate - profile.drain_rate - profile.alarm_rate, 0.01 * rate)
 
     def next_gap(self) -> float:

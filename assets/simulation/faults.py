@@ -1,4 +1,4 @@
-"""The course of a fault: how it affects the jobs of its node, how it is found, and what is done about it.
+"""The course of a fault: how it affects the jobs of its node, how it is found, and how it is repaired.
 
 A node that is out of service or already has a fault gets no second one.
 """
@@ -24,7 +24,7 @@ CRASH_EXITS = (6, 6, 6, 1, 1)
 """Exit codes of an application that lost its GPU or its network. Most are the abort of a NCCL watchdog."""
 MAX_REPAIR_SECONDS = 14 * DAY
 FOUND_ONLY_BY = {"mounted directory": "filesystem_mount"}
-"""Checks that alone can find a category, with the category."""
+"""The only check that finds a category, with the category."""
 HARMLESS = (states.DRAIN, states.ALARM)
 """Mechanisms that end no job."""
 
@@ -56,7 +56,7 @@ class Faults:
         jobs.launch_fails = self._launch_fails
 
     def of_node(self, node: int) -> list[int]:
-        """Give the faults of a node that are not cleared."""
+        """Return the faults of a node that are not cleared."""
         return list(self._broken.get(node, []))
 
     def begin(  # noqa: PLR0917
@@ -71,8 +71,8 @@ class Faults:
     ) -> None:
         """Begin a fault, unless its node is out of service or has a fault already.
 
-        A fault that only one check can find ends the application without a trace as long as the check does not exist.
-        A false alarm is drawn here unless one is given as `alarm`.
+        If only one check can find the fault and the check does not exist yet, the application ends without a trace.
+        Without `alarm`, a false alarm is drawn here.
         """
         world, rng, category = self.world, self.world.rng, CAUSES[cause].category
         if self._service.is_out(node) or not self._may_strike(node, mechanism):
@@ -110,7 +110,7 @@ class Faults:
     def _show(  # noqa: PLR0917
         self, node: int, category: str, mechanism: int, gpu: int, ticket: int, code: int | None, alarm: Alarm | None
     ) -> Symptoms:
-        """Draw what a fault shows. A false alarm is one of a check that exists already."""
+        """Draw the symptoms of a fault. A false alarm comes from a check that exists already."""
         world, rng = self.world, self.world.rng
         if alarm is not None:
             return alarm.symptoms
@@ -121,12 +121,12 @@ class Faults:
             while symptoms.checks[0][0] in missing:
                 symptoms = show_alarm(rng, gpu)
             return symptoms
-        # Nodes of whole-node jobs, of several jobs and of none have separate sequences: they count differently.
+        # Nodes with no job, one job and several jobs have separate sequences, because they count differently.
         chance = self._chance[min(len(world.pool.occupants[node]), 2)]
         return show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket, code, chance)
 
     def missing_checks(self) -> set[str]:
-        """Name the checks that do not exist yet."""
+        """Return the checks that do not exist yet."""
         return {name for name, day in self.world.profile.checks_introduced if self.world.clock.now < day * DAY}
 
     def _may_strike(self, node: int, mechanism: int) -> bool:
@@ -141,7 +141,7 @@ class Faults:
         self.world.clock.at(self._service.next_check(node), self._found, node, fault)
 
     def _fail_check_falsely(self, node: int, fault: int) -> None:
-        """Let a check fail although nothing is wrong: once or twice, or for as long as the alarm says."""
+        """Let a check fail without a fault: once or twice, or for as long as the alarm says."""
         period, clock = self.world.profile.check_seconds, self.world.clock
         found, alarm = self._service.next_check(node), self._alarms.pop(fault, None)
         if self.world.ledger.symptoms[fault].checks:
@@ -210,9 +210,9 @@ class Faults:
             self._after_crash(node, fault)
 
     def _dies_at(self, node: int, fault: int) -> float:
-        """Draw when the application dies. Where a check leads, that is a set time after it begins to fail.
+        """Draw when the application dies and the kernel logs its lines.
 
-        The kernel speaks then, too.
+        For a leading check, this is a fixed time after the check begins to fail.
         """
         lead, now = self._leads.get(CAUSES[self._faults["cause"][fault]].category), self.world.clock.now
         if lead is None or not self._faults["has_evidence"][fault]:

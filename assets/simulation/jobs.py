@@ -17,7 +17,7 @@ SMALL_RESTART_SECONDS = 20
 RETRY_SHARE, MAX_RETRIES = 0.25, 3
 RESUBMIT_SECONDS = (300, 580)
 RESUBMIT_SHARE = 0.85
-"""Share of jobs that users submit again after a fault that Slurm did not requeue; the shortest delay and its spread."""
+"""Share of jobs that users submit again if Slurm did not requeue them after a fault; shortest delay and its spread."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Jobs:
         self.enqueue(job)
 
     def waits(self, job: int) -> bool:
-        """Tell whether a job in the queue still wants to run."""
+        """Return whether a job in the queue still wants to run."""
         return bool(self.world.ledger.jobs["attempts"][job] >= 0)
 
     def _lose_patience(self, job: int) -> None:
@@ -76,7 +76,7 @@ class Jobs:
         )  # fmt: skip
 
     def restart_seconds(self, gpus: int) -> int:
-        """Give the time an attempt needs before it does new work."""
+        """Return the time an attempt needs before it does new work."""
         profile = self.world.profile
         return profile.restart_seconds if gpus > profile.gpus_per_node else SMALL_RESTART_SECONDS
 
@@ -146,7 +146,7 @@ class Jobs:
         self.world.clock.at(at, self.submissions.again, run, outcome, seconds)
 
     def _stop(self, attempt: int, state: int, exit_code: int = 0, exit_signal: int = 0, natural: bool = False) -> None:
-        """End an attempt now and free its GPUs. Work up to the last checkpoint is kept, at a natural end all work."""
+        """End an attempt now and free its GPUs. It keeps its work up to the last checkpoint; at a natural end, all."""
         world, ledger = self.world, self.world.ledger
         attempts, jobs = ledger.attempts, ledger.jobs
         held = self.running.pop(attempt)
@@ -173,7 +173,7 @@ class Jobs:
             self.requeue(job, attempt)
 
     def doom(self, attempt: int) -> None:
-        """Leave an attempt hanging until the fault that hit it ends it."""
+        """Let an attempt hang until its fault ends it."""
         held = self.running[attempt]
         held.doomed = True
         self.world.pool.hold(attempt, held.nodes)
@@ -199,19 +199,19 @@ class Jobs:
             self.kept(job, held.nodes)
 
     def fail_unnoticed(self, attempt: int, state: int, exit_code: int = 1) -> None:
-        """End an attempt because of something that nobody takes for a fault. Its user may submit the job again."""
+        """End an attempt for a reason that nobody sees as a fault. Its user may submit the job again."""
         job = self.running[attempt].job
         self._stop(attempt, state, exit_code)
         self._comes_back(job, attempt, state)
 
     def end_planned(self, attempt: int, state: int, node: int) -> None:
-        """End an attempt because planned work takes one of its nodes. As after a fault, its job may come back."""
+        """End an attempt because planned work takes one of its nodes. Its job may come back, as after a fault."""
         at = max(self.world.clock.now, self.running[attempt].start)
         self.world.ledger.planned_ends.append(attempt=attempt, at=at, node=node)
         self.fail_unnoticed(attempt, state, 0)
 
     def _comes_back(self, job: int, attempt: int, state: int) -> bool:
-        """Requeue a job that was stopped, or let its user perhaps submit it again. Return whether it was requeued."""
+        """Requeue a stopped job, or let its user perhaps submit it again. Return whether it was requeued."""
         ledger, rng = self.world.ledger, self.world.rng
         if state == states.REQUEUED or (state == states.NODE_FAIL and ledger.jobs["can_requeue"][job]):
             self.requeue(job, attempt)

@@ -20,7 +20,7 @@ CODES = {np.int32: "i", np.int8: "b", np.bool_: "B"}
 
 
 class Columns:
-    """A table with columns of 32-bit integers, of numbers from -128 to 127 (`small`) and of truths (`flags`)."""
+    """A table with columns of 32-bit integers, of numbers from -128 to 127 (`small`) and of booleans (`flags`)."""
 
     def __init__(self, numbers: str, small: str = "", flags: str = "") -> None:
         self._data: dict[str, Any] = {}
@@ -54,7 +54,7 @@ def _frozen(column: Any) -> NDArray[Any]:
 
 
 class Ragged:
-    """Lists of integers, stored as one array of values and one of the places where each list begins."""
+    """Lists of integers, stored as an array of values and an array of the start of each list."""
 
     def __init__(self) -> None:
         self.values: Any = array(CODES[np.int32])
@@ -123,7 +123,7 @@ class Ledger:
         self.planned_ends = Columns("attempt at node")
         self.hidden_ends = Columns("attempt fault")
         self.relapses = Columns("fault repaired")
-        # When each calendar month begins, and the factor on the rate of faults in it; empty if months do not differ.
+        # Start of each calendar month and the factor on its rate of faults; empty if months do not differ.
         self.month_factors: list[tuple[int, float]] = []
         self.preemptions = Columns("victim instigator at", flags="is_named is_second_order")
         # Intervals of a node out of service with one state and reason; the reasons under the same row number.

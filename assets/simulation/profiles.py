@@ -98,10 +98,10 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """Evidence without a fault in the window of a share of the completed attempts, low-severity findings included.
+    """False evidence, low-severity findings included, in the window of a share of the completed attempts.
 
-    A share of the alarms lasts 15 minutes and an exponential time more, and for some of these the node is drained. The
-    others pass with one of the next two checks.
+    `lasting_share` of the alarms last 15 minutes plus an exponential time, and some of these drain the node. The
+    other alarms end at one of the next two checks.
     """
 
     completed_share: float
@@ -112,7 +112,7 @@ class FalseAlarms:
 
 @dataclass(frozen=True)
 class HiddenFault:
-    """A fault of a node that no log shows, and the share of the attempts starting there that it ends.
+    """A fault of a node that no log shows. It ends `share` of the attempts that start there.
 
     `kind` is `black_hole` (they fail at once) or `hang` (they hang until their time limit).
     """
@@ -134,7 +134,7 @@ class NoisyCheck:
 
 @dataclass(frozen=True)
 class LeadingCheck:
-    """A category whose faults fail their check so many seconds before they end the application."""
+    """A category of faults. Their check fails `seconds` before the application ends."""
 
     category: str
     seconds: float
@@ -142,7 +142,7 @@ class LeadingCheck:
 
 @dataclass(frozen=True)
 class Relapse:
-    """A share of repairs, with a new part or without, after which the fault is back in an exponential time."""
+    """A share of the repairs with or without a new part. After them, the fault returns within an exponential time."""
 
     category: str
     has_new_part: bool
@@ -154,8 +154,8 @@ class Relapse:
 class DriverRollout:
     """A driver that the first `share` of the nodes get from `day` on, one after the other over `spread_days`.
 
-    After that, `factor` of the single faults of `category` on such a node still happen. The mean rates of faults in the
-    truth do not know of it.
+    After that, `factor` of the single faults of `category` on such a node still happen. The mean rates of faults in
+    the truth ignore this.
     """
 
     day: float
@@ -173,15 +173,15 @@ class DriverRollout:
 
 @dataclass(frozen=True)
 class Repairs:
-    """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed."""
+    """How long repairs take. Times are lognormal around medians in hours. A permanent repair replaces a part."""
 
     transient_hours: float = 0.75
     permanent_hours: float = 16.0
     finding_share: float = 0.0  # of the findings of low severity that need a part
-    # On the share of permanent repairs of lemons: their faults often vanish before anyone looks, so the node stays bad.
+    # Multiplies the share of permanent repairs of lemons: their faults often vanish unseen, so the node stays bad.
     lemon_factor: float = 0.5
     relapses: tuple[Relapse, ...] = ()
-    untouched: tuple[str, ...] = ()  # categories whose nodes come back without a restart, unless a part is changed
+    untouched: tuple[str, ...] = ()  # categories for which a node returns without a restart, unless a part is replaced
 
 
 @dataclass(frozen=True)
@@ -190,16 +190,16 @@ class LogHabits:
 
     step_share: float = 0.35  # of the jobs whose batch step the accounting keeps
     has_submit_lines: bool = True
-    frequent_seconds: int = 2 * HOUR  # between two good results that are kept, of frequent checks
-    daily_seconds: int = DAY  # and of the others
+    frequent_seconds: int = 2 * HOUR  # between two kept good results of frequent checks
+    daily_seconds: int = DAY  # between two kept good results of other checks
     job_check_share: float = 1.0  # of the jobs whose good prolog and epilog results are kept
     chatter_per_node_day: float = 0.4  # kernel lines without a meaning
     has_controller_log: bool = True
     has_job_lines: bool = True  # in the controller's log; otherwise it has nodes and preemption only
     squeue_seconds: int = 0  # between two snapshots of the queue; 0 for none
-    failure_only_checks: tuple[str, ...] = ()  # whose good results are never kept
+    failure_only_checks: tuple[str, ...] = ()  # checks without kept good results
     accounting_skips_days: float = 0.0  # attempts that ended before are missing, as with `sacct -S`
-    accounting_lacks_hours: float = 0.0  # so much earlier than the other logs the accounting was exported
+    accounting_lacks_hours: float = 0.0  # the accounting export is older than the other logs by this
     charges_whole_nodes: bool = False  # to each job on them, even if it shares them with others
     has_job_summaries: bool = False  # of jobstats
 
@@ -216,7 +216,7 @@ class Profile:
     gpus_per_node: int
     streams: tuple[Stream, ...]
     outcomes: dict[str, float]  # shares of the states in which undisturbed work of fewer than 64 GPUs ends
-    large_outcomes: dict[str, float]  # and larger work
+    large_outcomes: dict[str, float]  # the same for larger work
     fault_rate: float
     drain_rate: float
     alarm_rate: float  # of false alarms that pass quickly, where `false_alarms` is None
@@ -227,7 +227,7 @@ class Profile:
     maintenance: tuple[Maintenance, ...] = ()
     repairs: Repairs = Repairs()
     cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
-    checks_introduced: tuple[tuple[str, int], ...] = ()  # check and day; what only it can find stays unseen before
+    checks_introduced: tuple[tuple[str, int], ...] = ()  # check and day; faults that only it finds stay unseen before
     users: int = 40
     largest_share: float = 0.5
     preemption_after_seconds: int = 2 * HOUR
@@ -245,7 +245,7 @@ class Profile:
     objective: float | None = None  # availability that the site has promised; only `cluster.toml` has it
     hidden_faults: tuple[HiddenFault, ...] = ()
     driver_rollouts: tuple[DriverRollout, ...] = ()
-    idle_users: tuple[int, ...] = ()  # whose jobs hold their GPUs without using them
+    idle_users: tuple[int, ...] = ()  # users with jobs that hold GPUs without using them
     noisy_checks: tuple[NoisyCheck, ...] = ()
     leading_checks: tuple[LeadingCheck, ...] = ()
     nodes_per_rack: int = 0  # neighbours in a rack; 0 if no log says so
@@ -277,7 +277,7 @@ class Profile:
         return {self.node_at(lemon.position): lemon for lemon in self.lemons}
 
     def mean_rate_of(self, node: int) -> float:
-        """Mean rate of single faults on a node: its own or its lemon's, and its part of the bursts by their days."""
+        """Mean rate of single faults on a node: the fleet's or its lemon's, plus its part of the bursts."""
         lemons = self.lemon_nodes
         rate = lemons[node].rate if node in lemons else self.fault_rate
         for burst in self.bursts:
@@ -290,7 +290,7 @@ class Profile:
         return min(int(position * self.node_count), self.node_count - 1)
 
     def place_of(self, node: int) -> dict[str, str]:
-        """Name the places of a node that the logs tell."""
+        """Return the places of a node that the logs show: rack, position and switch."""
         places: dict[str, str] = {}
         if self.nodes_per_rack:
             rack, position = divmod(node, self.nodes_per_rack)

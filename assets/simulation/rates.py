@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 class Months:
     """The calendar months of a simulation and the factors on the rate of single faults in them.
 
-    `factors` has when each month begins, and its factor, of mean 1; it is empty if months do not differ.
+    `factors` has the start and the factor (mean 1) of each month. It is empty if months do not differ.
     """
 
     def __init__(self, profile: Profile, rng: np.random.Generator) -> None:
@@ -27,7 +27,7 @@ class Months:
             self.factors = list(zip(starts, rng.gamma(shape, 1 / shape, len(starts)).tolist(), strict=True))
 
     def after(self, now: float, seconds: float) -> float:
-        """Return the time at which so many seconds have passed on a clock that runs as fast as the month's factor."""
+        """Return the time when `seconds` have passed on a clock that runs at the speed of the month's factor."""
         for number, (start, factor) in enumerate(self.factors):
             end = self.factors[number + 1][0] if number + 1 < len(self.factors) else float("inf")
             if now >= end:
@@ -84,7 +84,7 @@ def _held(ledger: Ledger, low: float, high: float) -> tuple[Floats, Floats]:
 
 
 def _month_clock(ledger: Ledger, seconds: Floats) -> Floats:
-    """Return the time on a clock that runs as fast as the factor of each month."""
+    """Return the time on a clock that runs at the speed of each month's factor."""
     if not ledger.month_factors:
         return seconds
     starts, factors = (np.array(column, np.float64) for column in zip(*ledger.month_factors, strict=True))
@@ -95,7 +95,7 @@ def _month_clock(ledger: Ledger, seconds: Floats) -> Floats:
 
 
 def rate_changes(profile: Profile, ledger: Ledger) -> list[tuple[int, str | None, float, float]]:
-    """Return when the fleet's rate per 1,000 node-days changes, of which category, None for all, from and to what.
+    """Return the changes of the fleet's rate per 1,000 node-days: second, category (None for all), old and new rate.
 
     Lemons are part of the rate; shared faults and crash loops are not.
     """

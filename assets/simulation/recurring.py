@@ -1,4 +1,4 @@
-"""Faults that come again: repairs that do not work, and faults that no log shows, which end job after job."""
+"""Faults that return: after repairs that do not work, and hidden faults that end job after job."""
 
 from __future__ import annotations
 

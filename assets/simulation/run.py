@@ -1,6 +1,6 @@
 """The entry point: `simulate` writes the logs and the truth of a profile's clusters into a folder.
 
-A folder that holds a cluster which is not simulated is never changed.
+It never changes a folder with a cluster that is not simulated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WRITERS = {
 
 @dataclass(frozen=True)
 class SimulatedCluster:
-    """One cluster that was simulated: its folders, its size, and what was planted, as in `planted.json`."""
+    """One simulated cluster: its folders, its size, and what was planted, as in `planted.json`."""
 
     cluster_id: str
     sources: Path
@@ -75,7 +75,7 @@ class SimulatedCluster:
 
 @dataclass(frozen=True)
 class Summary:
-    """The simulated clusters of a profile, and the time that they took together."""
+    """The simulated clusters of a profile, and their total time."""
 
     profile: str
     seconds: float
@@ -105,19 +105,19 @@ def simulate(
 ) -> Summary:
     """Simulate the clusters of a profile and write their logs and truths, replacing earlier ones of the same names.
 
-    A profile is a name, or the description of one cluster. They go to `sources/<cluster>` and `truth/<cluster>` in
-    `out`, or to other parents than these two. `scale` is a factor on the number of nodes, and with it on the work;
-    `dirt` is the share of lines to spoil. `until` is the midnight at which the logs end; for a time, the last midnight
-    in each cluster's zone that leaves nothing after that time. It moves only the wall clock, and None keeps the
-    profile's first day. `progress` is called with the share done, from 0 to 1. The same seed gives the same bytes,
-    whatever other clusters are simulated with it.
+    A profile is a name, or the description of one cluster. The logs go to `sources/<cluster>` and the truth to
+    `truth/<cluster>` in `out`, or to other parents than these two. `scale` multiplies the nodes and the work. `dirt`
+    is the share of lines to spoil. `until` is the midnight at which the logs end; for a time, the last midnight in each
+    cluster's zone before it. It moves only the wall clock, and None keeps the profile's first day. `progress` is
+    called with the share done, from 0 to 1. The same seed gives the same bytes, whatever other clusters are simulated
+    in the same call.
 
     Raises
     ------
     ValueError
         For an unknown profile, or a number out of range.
     FileExistsError
-        When a folder of logs holds something that is not a simulated cluster. Nothing has been written then.
+        When a folder of logs holds something that is not a simulated cluster. Then nothing is written.
     """
     _refuse_bad_numbers(days, scale, seed, dirt)
     name = profile.cluster_id if isinstance(profile, Profile) else profile
@@ -173,7 +173,7 @@ def _simulate_one(  # noqa: PLR0917
     rng = np.random.default_rng([seed, *profile.cluster_id.encode()])
     ledger = simulate_cluster(profile, rng, lambda share: report(share * SIMULATED_SHARE))
     record = Record(replace(profile, first_day=first_day), ledger, seed)
-    # The unfinished folder stands beside the truth, because a refresh at the same time would read it beside the logs.
+    # The unfinished folder is next to the truth: next to the logs, a refresh at the same time would read it.
     unfinished = truth.with_name(f".{truth.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     logs, answers = unfinished / "logs", unfinished / "truth"

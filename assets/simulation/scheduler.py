@@ -1,9 +1,9 @@
 """Decides which waiting job starts next and where: by priority, with one backfill reservation and preemption.
 
-Higher classes start first, and within a class the job that has waited longest. A job of whole nodes is called a gang.
-The first gang without room gets a promise of the nodes that become free soonest; other jobs may use these nodes if they
-end in time. Work of the lowest class may be preempted once it has run for the protected time. If a job finds no room,
-no other job of its class and size is tried.
+Higher classes start first; within a class, the job that has waited longest starts first. A gang is a job of whole
+nodes. The first gang without room gets a promise of the nodes that become free soonest; other jobs may use these nodes
+if they end in time. Work of the lowest class may be preempted once it has run for the protected time. If a job finds no
+room, no other job of its class and size is tried.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Scheduler:
         by_size = self._waiting[qos]
         heads = [(queue[0][0], gpus) for gpus, queue in by_size.items() if queue]
         heapq.heapify(heads)
-        # The handover keeps Slurm busy for a moment: no other job starts in the second of a preemption.
+        # The handover keeps Slurm busy: no other job starts in the second of a preemption.
         while heads and not self._has_evicted:
             _, gpus = heads[0]
             queue = by_size[gpus]
@@ -192,7 +192,7 @@ class Scheduler:
             nodes, mask = sorted(chosen[:need]), pool.full
         else:
             nodes, mask = chosen[:1], pool.full >> (pool.gpus_per_node - gpus)
-        # The flag belongs to the last end of the run: this start is the effect of a failed job on others.
+        # The flag describes the last end of the run. If it is set, a failed job causes this preemption.
         second_order = ledger.runs["failed_by_fault"][self._columns["run"][job]]
         instigator = self.jobs.start(job, nodes, mask, now + HANDOVER_SECONDS, backfilled=False)
         for attempt in victims:

@@ -47,7 +47,7 @@ class Service:
         return self._tickets
 
     def is_out(self, node: int) -> bool:
-        """Tell whether the node is out of service."""
+        """Return whether the node is out of service."""
         return node in self._out
 
     def next_check(self, node: int) -> int:
@@ -100,7 +100,7 @@ class Service:
         return int(written[1]) if len(written) == 2 else self.ticket()
 
     def _hand_to_repair(self, node: int) -> None:
-        """Write the reason of the repair on a lost node. Slurm closes the first interval and opens another at once."""
+        """Write the repair as the reason of a lost node. Slurm closes the first interval and opens another at once."""
         ledger, now, row = self.world.ledger, self.world.clock.now, self._out[node]
         ledger.outages["end"][row] = now
         kept = {name: int(ledger.outages[name][row]) for name in ("fault", "ticket")}

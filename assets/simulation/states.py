@@ -21,7 +21,7 @@ requeue    as evict, but the remedy requeues the jobs and drains the node: REQUE
 lost       the node falls silent; Slurm gives up after its heartbeat limit: NODE_FAIL
 reboot     the node restarts by itself; Slurm notices when it registers again: NODE_FAIL
 operator   a person sets the node DOWN: NODE_FAIL
-launch     nothing shows until the next job's prolog fails: REQUEUED with no run time
+launch     the fault is silent until the next job's prolog fails: REQUEUED with no run time
 drain      low severity: the node is drained once its jobs have ended; no job fails
-alarm      a check fails though nothing is wrong, and passes again soon; nothing is done about it
+alarm      a check fails without a fault and passes again soon; nobody acts
 """

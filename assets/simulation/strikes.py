@@ -28,7 +28,7 @@ SHARED_WITHIN_SECONDS = 60
 LOOP_SECONDS = (3600, 12000)
 """Shortest and longest time from the start of a crash-looping job until it brings its node down."""
 LOOP_JOB_SECONDS, LOOP_END_SECONDS = 5 * DAY, HOUR
-"""Work of a crash-looping job: at first more than it can finish, and what is left when the loop ends."""
+"""Work of a crash-looping job in seconds: first more than it can finish, then the rest after the loop."""
 
 
 class Strikes:
@@ -67,7 +67,7 @@ class Strikes:
         jobs.started = self._started
 
     def _book(self, rate: float, action: Callable[..., None], *arguments: Any) -> None:
-        """Book what comes at a rate per day."""
+        """Book an action that happens at a rate per day."""
         if rate > 0:
             self.world.clock.at(self.world.clock.now + self.world.rng.exponential(DAY / rate), action, *arguments)
 
@@ -84,7 +84,7 @@ class Strikes:
         self._strike_as(node, cause, lemon is not None)
 
     def _strike_as(self, node: int, cause: int, is_lemon: bool, code: int | None = None) -> None:
-        """Begin a fault, unless a driver that the node has got keeps it away. Only such drivers draw a number."""
+        """Begin a fault, unless the node's new driver prevents it. Only such drivers draw a random number."""
         world = self.world
         for rollout in world.profile.driver_rollouts:
             at = rollout.changed_at(node, world.profile.node_count)

@@ -30,9 +30,9 @@ COMPANIONS = {
     "host_hardware": ("eth_link",),
     "eth_link": ("system_services",),
 }
-"""Hardware faults and the category that may come along. It is always less telling, so the cause can still be found."""
+"""Categories that may accompany a hardware fault. They are less specific, so the cause can still be found."""
 GPU_COMPANIONS = ("gpu_memory", "gpu_nvlink", "gpu_unavailable")
-"""What may come along with an InfiniBand fault and hides it, because adapter and GPU share a PCIe switch."""
+"""Categories that may accompany and hide an InfiniBand fault, because adapter and GPU share a PCIe switch."""
 
 GPU_BUSES = ("07", "0f", "47", "4e", "87", "90", "b7", "bd")
 """PCI bus of each GPU of a node."""
@@ -115,14 +115,14 @@ PLAIN = {
     ),
     "system_services": Wording("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
 }
-"""What most causes show. The others depend on chance or on what comes along."""
+"""The texts of most causes. The texts of the others depend on chance or on the companion."""
 SHOWN = {"gpu_memory", "gpu_unavailable", "gpu_driver_firmware", "gpu_nvlink", "pcie", "host_hardware", *PLAIN}
 MACHINE_CHECK = Wording(
     "mce errors",
     "1 MCE event(s) detected (critical=1).",
     ((0.0, "mce: [Hardware Error]: CPU 32: Machine Check Exception: 5 Bank 6: be00000000800400"),),
 )
-"""What a host shows that comes along with another cause, in the place of a power supply."""
+"""The texts of a host fault that accompanies another cause, in place of a power supply."""
 LOW_SEVERITY = {
     "main_memory": Wording(
         "ipmitool sel",
@@ -146,7 +146,7 @@ HAS_LAST_WORDS = ("gpu_unavailable", "pcie", "main_memory")
 
 
 class EvenChance:
-    """Numbers from 0 to 1 that are spread evenly even when only a few are drawn, a sequence for each question.
+    """Numbers from 0 to 1 that are spread evenly even if only a few are drawn. Each question has a sequence.
 
     With independent draws, a share among a few dozen faults would differ from the planted one by several points. The
     multiples of the golden ratio fill the interval most evenly.
@@ -157,7 +157,7 @@ class EvenChance:
         self._last: dict[str, float] = {}
 
     def __call__(self, question: str) -> float:
-        """Return the next number of the question's sequence, which begins at a random place."""
+        """Return the next number of the question's sequence. A sequence begins at a random place."""
         last = self._last.get(question)
         self._last[question] = float(self._rng.random()) if last is None else (last + GOLDEN_RATIO) % 1.0
         return self._last[question]
@@ -182,7 +182,7 @@ class Scene:
     reason: str = ""
 
     def says(self, line: str, after: float = 0.0) -> None:
-        """Add a kernel line, so many seconds after the fault."""
+        """Add a kernel line, `after` seconds after the fault."""
         self.kernel.append((self.later + after, line))
 
     def shows(self, wording: Wording) -> None:
@@ -193,14 +193,14 @@ class Scene:
         self.checks[wording.check] = wording.message.format(**names)
 
     def shows_xid(self, code: int, after: float = 0.0) -> None:
-        """Add an Xid to the kernel log and to the check. The check names each code once, all in one message."""
+        """Add an Xid to the kernel log and to the check. The check names all codes in one message, each once."""
         self.says(xid_line(code, self.gpu, self.process), after)
         found, finding = self.checks.get("xid errors", ""), f"XID error: {code}, XID causes: {XID_CAUSES[code]}. "
         if finding not in found:
             self.checks["xid errors"] = found + finding
 
     def show_category(self, category: str) -> None:
-        """Add what a category shows."""
+        """Add the texts of a category."""
         if category in PLAIN:
             self.shows(PLAIN[category])
         else:
@@ -230,7 +230,7 @@ class Scene:
         self.checks["check dcgmi nvlink status"] = f"GPU {self.gpu}: NVLink 6 is down."
 
     def _show_host_hardware(self) -> None:
-        # Without it, a person's reason alone would lose against the evidence of what came along.
+        # Without this check, the evidence of the companion would win over a person's reason.
         if self.companion or self.rng.random() < 0.5:
             self.checks["ipmitool sel"] = "Detected error: Power Supply #0x51, Power Supply AC lost"
         self.reason = f"PSU failure, ticket {self.ticket}"
@@ -248,7 +248,7 @@ class Scene:
                 self.others.append("pcie")
 
     def show_companion(self, category: str) -> None:
-        """Add what a category shows that comes along with the cause."""
+        """Add the texts of a category that accompanies the cause."""
         # NVLink shows its Xid here, because the SXid of a switch would name no GPU.
         self.code, self.later = (74 if category == "gpu_nvlink" else None), float(self.rng.uniform(0.1, 0.9))
         if category == "host_hardware":
@@ -269,7 +269,7 @@ class Scene:
 
 
 def _companion(rng: np.random.Generator, chance: Chance, together: Cooccurrence, category: str) -> str | None:
-    """Draw the category that comes along with a fault, mostly none."""
+    """Draw the category that accompanies a fault, mostly None."""
     if category not in COMPANIONS:
         return None
     drawn, among = chance("ib companion" if category == "ib_link" else "companion"), COMPANIONS[category]
@@ -292,8 +292,8 @@ def show(  # noqa: PLR0917
 ) -> Symptoms:
     """Return the symptoms of one fault.
 
-    A person would write the ticket's number into the reason. `code` is an Xid in the place of the category's usual one.
-    `chance` gives the numbers that decide what comes along; `rng` does if it is left out.
+    The reason may contain the ticket's number. `code` is an Xid that replaces the category's usual one. `chance`
+    returns the numbers that decide on companions; by default, `rng` draws them.
     """
     if code is not None and code not in XIDS.get(category, ()):
         raise ValueError(f"Xid {code} does not stand for {category}")
@@ -309,7 +309,7 @@ def show(  # noqa: PLR0917
     if mechanism == LOST:
         before = float(rng.uniform(3, 20))
         spoken = [(after - before, line) for after, line in scene.kernel]
-        # What only a check could have found is not found: the interrupt of a PCIe fault.
+        # Nothing finds what only a check could find: the interrupt of a PCIe fault.
         return Symptoms(spoken, others=tuple(other for other in scene.others if other != category))
     return scene.symptoms()
 

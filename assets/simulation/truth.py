@@ -26,11 +26,11 @@ from assets.simulation.states import ALARM, COMPLETED, DRAIN, MECHANISMS, STATES
 
 Table = dict[str, Any]
 ROWS_PER_GROUP = 1 << 18
-"""Rows of a Parquet row group. Names are made group by group, so those of millions of runs take little memory."""
+"""Rows of a Parquet row group. Names are built per group, so that the names of millions of runs take little memory."""
 CATEGORIES = [cause.category for cause in CAUSES]
 ENDED_BY = ("fault", "maintenance")
 LARGE_GPUS = 128
-"""The reference rate is that of attempts with more GPUs than this."""
+"""The reference rate counts attempts with more GPUs than this."""
 
 
 def whole(values: NDArray[Any]) -> pa.Array:
@@ -115,7 +115,7 @@ def _hidden_faults(record: Record) -> Table:
 
 
 def _driver_rollouts(record: Record) -> Table:
-    """One row per roll-out of a driver and node that got it, with what it does to faults of a category."""
+    """One row per driver roll-out and node, with the effect on faults of a category."""
     profile = record.profile
     rows = [
         (rollout, node, at)
@@ -172,18 +172,18 @@ def _faults(record: Record) -> Table:
 
 
 def _ends_jobs(ledger: Ledger) -> NDArray[np.bool_]:
-    """Tell which faults can end jobs. Findings of low severity and false alarms cannot."""
+    """Return which faults can end jobs. Findings of low severity and false alarms cannot."""
     return ~np.isin(ledger.faults["mechanism"], (DRAIN, ALARM))
 
 
 def _relapses(record: Record) -> Table:
-    """One row per fault that was back because a repair did not work."""
+    """One row per fault that returned because a repair did not work."""
     relapses = record.ledger.relapses
     return {"fault_number": whole(relapses["fault"]), "repaired_fault_number": whole(relapses["repaired"])}
 
 
 def _incidents(record: Record) -> Table:
-    """One row per incident that could end jobs. It is over when its last node is back; null if one is not."""
+    """One row per incident that could end jobs. It ends when its last node returns; null if a node is still out."""
     faults = record.ledger.faults
     members: dict[int, list[int]] = {}
     for row in np.flatnonzero(_ends_jobs(record.ledger)).tolist():
@@ -275,7 +275,7 @@ def _runs(record: Record) -> Table:
 
 
 def _checks(record: Record) -> Table:
-    """One row per check that failed: how often for a fault and for none, and its median lead over failed jobs."""
+    """One row per failed check: its counts with and without a fault, and its median lead over failed jobs."""
     ledger = record.ledger
     faults, introduced = ledger.faults, dict(record.profile.checks_introduced)
     began, is_alarm = faults["checks_from"], faults["mechanism"] == ALARM
@@ -323,8 +323,8 @@ def _months(record: Record) -> Table:
 def _populations(record: Record) -> Table:
     """One row per population of attempts, over the time in which the accounting is complete.
 
-    `expected_fault_count` is the number of faults to expect on the nodes while the attempts held them. The planted rate
-    is this number, plus the failures of shared faults, which are planted one by one, over the node-days.
+    `expected_fault_count` is the expected number of faults on the nodes while the attempts held them. The planted rate
+    is this number plus the failures of shared faults (planted one by one), divided by the node-days.
     """
     profile, ledger, failures = record.profile, record.ledger, record.ledger.failures
     low, high = profile.accounting_from, profile.accounting_until

@@ -112,14 +112,14 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         "outcome": outcome,
         "seconds": np.maximum(seconds // segments, MIN_SECONDS),  # until the outcome, without the time of restarts
         "limit": np.minimum(limit, profile.max_run_seconds),
-        "segments": segments,  # chained job ids
+        "segments": segments,  # number of chained jobs
         "tasks": tasks,  # of a job array; 0 for a plain job
         "can_requeue": rng.random(count) < 0.88,
         "name": _names(rng, size.gpus, count),
         "checkpoint": CHECKPOINT_SECONDS[rng.choice(len(CHECKPOINT_SECONDS), count, p=CHECKPOINT_SHARES)],
-        # How long the user waits for a start; 0 for ever.
+        # How long the user waits for a start; 0 means without limit.
         "patience": np.where(loses_patience, rng.integers(120, 6 * HOUR, count), 0),
-        "exit": rng.integers(0, len(USER_EXITS), count),  # position there, for work that fails by itself
+        "exit": rng.integers(0, len(USER_EXITS), count),  # index in USER_EXITS, for work that fails by itself
         "app_xid": np.where(has_xid, np.array(USER_XIDS)[rng.integers(0, len(USER_XIDS), count)], 0),
     }
 

@@ -1,6 +1,6 @@
-"""What the site needs in addition to docs/: pages at the top of the repository, the version, and diagrams as tables.
+"""Adds to the site of docs/: pages at the top of the repository, the version, and diagrams as tables.
 
-The pages are written for a code host; MkDocs calls these functions while it builds the site.
+The pages are written for a code host. MkDocs calls these functions while it builds the site.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOP_PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-"""Pages at the top of the repository, by the name that they have on the site."""
+"""Pages at the top of the repository, with their names on the site."""
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -37,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links at the pages at the top, and write what code hosts read differently as Python-Markdown reads it."""
+    """Correct links to the pages at the top, and rewrite Markdown that code hosts read in another way."""
     for source, name in TOP_PAGES.items():
         markdown = re.sub(rf"\]\((?:\.\./)?((?:\.\./)*){source}", rf"](\1{name}", markdown)
     markdown = re.sub(r"^```mermaid\n(.*?)^```$", _edges, markdown, flags=re.MULTILINE | re.DOTALL)
@@ -45,7 +45,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _edges(diagram: re.Match[str]) -> str:
-    """Write the edges of a diagram as a table: the program that draws them would come from another host."""
+    """Write the edges of a diagram as a table, because the program that draws them is on another host."""
     edges = re.findall(r"^ +(\w+) -->\|(.*?)\| (\w+)$", diagram[1], re.MULTILINE)
     rows = [f"| [{start}](#{start}) | {columns} | [{end}](#{end}) |" for start, columns, end in edges]
     return "\n".join(["| table | columns | rows of |", "| --- | --- | --- |", *rows])

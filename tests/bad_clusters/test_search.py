@@ -1,4 +1,4 @@
-"""Every cluster on whose rows a step fails is found, at a bounded cost, and no other one is; trials leave nothing."""
+"""The search finds exactly the clusters on which a step fails, at a bounded cost. Trials leave nothing behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN = OverflowError("of all")
 
 
 class Step:
-    """Fails on the rows of some clusters, or of two of them together, and notes what it was tried on."""
+    """Fails on the rows of some clusters, or of two of them together, and records the trials."""
 
     def __init__(self, bad: str, together: str = "", error: Exception | None = None) -> None:
         self.bad, self.together, self.error = {*bad}, {*together}, error
@@ -42,12 +42,12 @@ class Step:
     [
         *((CLUSTERS, Step(name), "", name, 6) for name in CLUSTERS),
         (CLUSTERS, Step("a"), "", "a", ["abcd", "ab", "a", "b", "cd", "efgh"]),
-        # Before all else without those that the last publication was made without.
+        # The first trial excludes the clusters that the last publication lacks.
         (CLUSTERS, Step("b"), "b", "b", ["acdefgh"]),
         (CLUSTERS, Step("b"), "bd", "b", ["acefgh", "b", "d"]),
         (CLUSTERS, Step("", together="bf"), "b", "b", ["acdefgh"]),
         ("ab", Step("a"), "b", "a", ["a", "a", "b"]),
-        # Where leaving out is no help.
+        # Leaving clusters out does not help.
         (CLUSTERS, Step(CLUSTERS), "", "", 15),
         (CLUSTERS, Step("", together="cf"), "", "", 15),
         ("a", Step("a"), "", "", 0),
@@ -75,7 +75,7 @@ OF_DBT = "x could not be built: Runtime Error in model x (x.sql)"
         *((duckdb.Error(f"{kind} Error: x"), True) for kind in ("Conversion", "Out of Range", "Invalid Input")),
         *((duckdb.Error(f"{kind} Error: x"), False) for kind in ("Parser", "Catalog", "Binder", "Compilation")),
         *((duckdb.Error(f"{kind} Error: x"), False) for kind in ("Out of Memory", "IO")),
-        # What follows the kind may quote rows.
+        # The text after the kind may quote rows.
         (duckdb.ConversionException("Conversion Error: Could not convert string 'IO Error: No space left'"), True),
         (Exception(f"{OF_DBT} Conversion Error: 'IO Error: a'"), True),
         (Exception(f"{OF_DBT} IO Error: No space left on device"), False),
@@ -100,7 +100,7 @@ def test_a_signal_that_ended_dbt_is_no_error_of_rows():
 
 @pytest.fixture
 def warehouse(tmp_path):
-    """The files of a run that is under way, with four clusters, after a publication without the estimates of c."""
+    """The files of a running refresh with four clusters, after a publication without the estimates of c."""
     warehouse = OpenWarehouse(path=str(tmp_path / "w.duckdb"), publication=str(tmp_path / "p.duckdb"))
     change(
         warehouse,
@@ -117,7 +117,7 @@ def warehouse(tmp_path):
 
 
 def compute(step: Step, warehouse: OpenWarehouse) -> None:
-    """Compute an estimate of the clusters that it is shown."""
+    """Compute an estimate of the visible clusters."""
 
     def est_x(warehouse):
         with warehouse.writing() as con:
@@ -139,7 +139,7 @@ REASON = "estimates.est_x could not be made of its rows: OverflowError: "
         (Step(""), "", ["abcd"]),
         (Step("c"), "c", ["abcd", "abd", "abd"]),
         (Step("ad"), "ad", ["abcd", "abd", "ab", "a", "b", "cd", "c", "d", "bc"]),
-        # An error of the step is raised, and nobody is left out.
+        # The step's error is raised, and no cluster is left out.
         (Step("abcd"), None, 8),
         (Step("", together="ab"), None, 8),
         (Step("b", error=MemoryError()), None, 1),

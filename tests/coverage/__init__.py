@@ -1,7 +1,7 @@
-"""Clusters that nobody here made: an independent generator of logs, and the scores of what is published from them.
+"""An independent generator of logs, and scores of the publications from these logs.
 
-The generator shares no code with `assets.simulation` nor with the pipeline, and differs from that simulator on purpose
-in how jobs arrive, how nodes fail, how checks report and how a site exports. `sites` says what the clusters are,
-`happenings` lives them through, `checks` says what health checks and kernels wrote, `logs` writes the files, `truth`
-what was planted; `generate` is the command, `score` holds a refreshed home against the truth.
+The generator shares no code with `assets.simulation` or with the pipeline, and differs from that simulator on purpose
+in how jobs arrive, how nodes fail, how checks report and how a site exports. `sites` describes the clusters,
+`happenings` simulates them, `checks` returns the results of health checks and kernels, `logs` writes the files, and
+`truth` what was planted. `claims` and `end_to_end` compare published numbers with the truth.
 """

@@ -1,7 +1,7 @@
 """Measures clusters of the independent generator.
 
-`python -m tests.coverage promises --sets 2000` tries every promise of limits; `python -m tests.coverage sites
---seed 71` what is attributed on sixteen different sites (`--hard`: with more false alarms).
+`python -m tests.coverage promises --sets 2000` measures all limits. `python -m tests.coverage sites --seed 71` measures
+the attribution on sixteen different sites (`--hard`: with more false alarms).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.coverage.end_to_end import DAYS, PROMISED, lines, promises_measured, 
 
 
 def main() -> None:
-    """Read the command line and print what was measured."""
+    """Read the command line and print the measures."""
     parser = argparse.ArgumentParser(prog="python -m tests.coverage", description=__doc__)
     parser.add_argument("what", choices=("promises", "sites"))
     parser.add_argument("--sets", type=int, default=2000)

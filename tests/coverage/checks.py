@@ -1,7 +1,7 @@
-"""What health checks and kernels see of a cluster's faults and false alarms.
+"""The results of health checks and the kernel lines for a cluster's faults and false alarms.
 
-Each check runs on each node every period, at a moment of its own. A fault or a false alarm makes a check fail from one
-moment to another: every run between them is a failure, and the first one is up to a period late.
+Each check runs on each node once a period, at its own offset. A fault or a false alarm makes a check fail from one
+moment to another: every run between them fails, and the first one is up to a period late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECOND_CATEGORY = {
     "pcie": "gpu_unavailable",
     "filesystem_mount": "ib_link",
 }
-"""Which other check sees it too."""
+"""The second check that sees a category."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Result:
 
 @dataclass(frozen=True)
 class KernelLine:
-    """One message of a node's kernel; category `user` is a program's own error."""
+    """One message of a node's kernel. The category `user` means an error of a user's program."""
 
     at: float
     node: int
@@ -47,19 +47,19 @@ class KernelLine:
 
 
 def _phases(happenings: Happenings, rng: Generator) -> np.ndarray:
-    """When each check of each node runs first: by node, then category."""
+    """Return when each check of each node runs first, by node, then category."""
     return rng.random((happenings.site.node_count, len(CATEGORIES))) * happenings.site.check_period
 
 
 def _runs(phase: float, period: float, start: float, end: float, first: float) -> np.ndarray:
-    """Moments of a check's runs in [start, end)."""
+    """Return the moments of a check's runs in [start, end)."""
     low = np.ceil((start - first - phase) / period)
     high = np.ceil((end - first - phase) / period)
     return first + phase + period * np.arange(low, high)
 
 
 def _spans(happenings: Happenings, rng: Generator) -> list[tuple[int, str, float, float, bool]]:
-    """Node, category, from, to, and whether at least one run must see it."""
+    """Return node, category, from, to, and whether at least one run must see it."""
     site = happenings.site
     spans = []
     for fault in happenings.faults:
@@ -102,7 +102,7 @@ def check_results(happenings: Happenings, rng: Generator) -> list[Result]:
 
 
 def _regular_successes(happenings: Happenings, phases: np.ndarray, failed: set) -> list[Result]:
-    """All successes of the first check where all are kept, else one of each check a day."""
+    """Return all successes of the first check if the site keeps all, else one of each check a day."""
     site, first, last = happenings.site, happenings.first, happenings.last
     results = []
     for node in range(site.node_count):
@@ -116,7 +116,7 @@ def _regular_successes(happenings: Happenings, phases: np.ndarray, failed: set) 
 
 
 def kernel_lines(happenings: Happenings, rng: Generator) -> list[KernelLine]:
-    """Return what kernels logged, in order of time: faults, false alarms, and errors of users' own programs."""
+    """Return the kernel lines in order of time: faults, false alarms, and errors of users' programs."""
     site = happenings.site
     if not site.has_kernel:
         return []

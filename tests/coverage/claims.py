@@ -1,7 +1,7 @@
-"""What is claimed of published numbers, and how often it held in data sets whose truth is known.
+"""Claims about published numbers, and how often they held in data sets with a known truth.
 
-A claim reads the tables of one build and gives a row per data set, or per pair or size of one: its kind, whether the
-limits held the truth, and how many events were expected, since exact limits of small counts lie on the safe side.
+A claim reads the tables of one build and returns a row per data set, or per pair or size of one: its kind, whether the
+limits held the truth, and the expected events, because exact limits of small counts are conservative.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tests.coverage.truth import Expected
 from tests.truth.scorer import Claim, share
 
 NOMINAL, BELOW, ABOVE = 0.9, 0.02, 0.04
-"""How far coverage may lie from nominal: below it anywhere, above it where enough events are expected."""
+"""The allowed distance of coverage from nominal: below it always, above it only with enough expected events."""
 ENOUGH_EVENTS = 10
 PLANNED_GPUS, PLANNED_DAYS = 136, 30
 PLANS_AT_ONCE = 40
-"""Clusters of a warehouse that are asked for a plan, which takes a second."""
+"""Number of clusters of a warehouse that get a plan, which takes a second."""
 KINDS = ("steady", "months", "switches", "foggy")
 
 Truths = dict[str, Expected]
@@ -36,7 +36,7 @@ Row = tuple[str, bool, float]
 
 @dataclass(frozen=True)
 class Promise:
-    """One published quantity; `low` and `high` are what is asked of the share of rows that hold."""
+    """One published quantity. `low` and `high` limit the demanded share of rows that hold."""
 
     name: str
     read: Callable[[duckdb.DuckDBPyConnection, Truths], list[Row]]
@@ -45,7 +45,7 @@ class Promise:
     kinds: tuple[str, ...] = KINDS
 
     def claims(self, relation: str = "limits") -> tuple[Claim, ...]:
-        """Give what is asked of each kind, of all together, and, from below only, where few events are expected."""
+        """Return the claims for each kind, for all kinds, and, from below only, for rows with few expected events."""
         of = f"name = '{self.name}' and list_contains({list(self.kinds)}, kind)"
         asked: dict[str, Any] = {"recall": self.low, "at_most": self.high, "errors": 3.0}
         enough, few = f"{of} and expected >= {ENOUGH_EVENTS}", f"{of} and expected < {ENOUGH_EVENTS}"
@@ -57,15 +57,15 @@ class Promise:
 
 
 def inside(low: float | None, value: float, high: float | None) -> bool:
-    """Whether limits hold a value; what is not known is no limit."""
+    """Return whether limits hold a value. None is no limit."""
     return (low is None or np.isnan(low) or low <= value) and (high is None or np.isnan(high) or value <= high)
 
 
 def limits(name: str, query: str, truth_of: Callable[..., tuple[float, float] | None], **asked: Any) -> Promise:
     """Promise that limits hold a truth.
 
-    `query` gives a cluster, a low and a high limit, and what else `truth_of` takes after all truths and the cluster. It
-    returns the truth and the events expected, or None to leave the row out.
+    `query` returns a cluster, a low and a high limit, and the arguments of `truth_of` after the truths and the cluster.
+    `truth_of` returns the truth and the expected events, or None to skip the row.
     """
 
     def read(con: duckdb.DuckDBPyConnection, truths: Truths) -> list[Row]:
@@ -116,24 +116,24 @@ def _chance(truths: Truths, cluster: str, category: str, count: int) -> tuple[fl
 
 
 def _known(value: float) -> Callable[..., tuple[float, float]]:
-    """Give a truth that is the same everywhere."""
+    """Return a function of a truth that is the same everywhere."""
     return lambda truths, cluster, *_: (value, truths[cluster].rate("all")[1])
 
 
 def _is_lemon(truths: Truths, cluster: str, node: str | None) -> tuple[float, float] | None:
-    """Each name on a list is a lemon; an empty list of a cluster without lemons holds as well."""
+    """Check that each name on a list is a lemon. An empty list of a cluster without lemons holds as well."""
     lemons = truths[cluster].lemons
     return None if node is None and lemons else (float(node is None or node in lemons), truths[cluster].rate("all")[1])
 
 
 def planned_interruptions(con: duckdb.DuckDBPyConnection, truths: Truths) -> list[Row]:
-    """Limits of the interruptions that `faultline plan` predicts, against those of a month drawn afterwards."""
+    """Compare the interruptions that `faultline plan` predicts with those of a month drawn afterwards."""
     paths = con.execute("select path from duckdb_databases() where not internal order by database_oid desc").fetchall()
     costs = {"restart_minutes": 5.0, "write_minutes": 0.0, "queue_minutes": 0.0}
     run = RunToPlan(PLANNED_GPUS, PLANNED_DAYS, 0.9, 60.0, given=costs)
     rows: list[Row] = []
     with TemporaryDirectory() as folder:
-        # The file is open here, and a plan wants to open it with other settings.
+        # The file is open here, and a plan has to open it with other settings.
         published = Path(shutil.copy(paths[0][0], folder))
         plans = {name: _plan(published, name, run) for name in sorted(truths)[:PLANS_AT_ONCE]}
     for seed, (name, plan) in enumerate(plans.items()):
@@ -157,7 +157,7 @@ def _plan(published: Path, cluster_id: str, run: RunToPlan) -> dict[str, Any] | 
 
 
 def measured_ettr(con: duckdb.DuckDBPyConnection, truths: Truths) -> list[Row]:
-    """Limits of the mean ETTR of ten runs and more, against the mean over all data sets of the kind."""
+    """Compare the limits of the mean ETTR of ten and more runs with the mean over all data sets of the kind."""
     frame = con.execute(
         "select cluster_id, gpu_size_bin, run_count, ettr_measured, ettr_measured_low, ettr_measured_high "
         "from estimates.est_ettr_by_size where ettr_measured is not null and gpu_size_bin >= 8"
@@ -247,7 +247,7 @@ PROMISES = (
         _is_lemon, low=0.9, high=None,
     ),
 )  # fmt: skip
-"""A high of None asks for no more than that limits hold often enough: a share of 1 is as good."""
+"""With a high of None, limits only have to hold often enough: a share of 1 is as good."""
 LEFT_EVIDENCE = "has_evidence and state in ('FAILED', 'REQUEUED')"
 NAMED = "is_probable and (has_evidence or not is_planted) and state in ('FAILED', 'REQUEUED')"
 ATTRIBUTED = (
@@ -256,4 +256,4 @@ ATTRIBUTED = (
     share("culprit nodes", "failures", "is_culprit", f"is_probable and {LEFT_EVIDENCE}", recall=0.95),
     share("planted rates within the limits of r_f", "limits", "is_held", f"name = '{R_F.name}'", recall=0.8),
 )
-"""What is claimed of the failures of `sites.SITES` and `sites.FOREIGN`, all together."""
+"""Claims about the failures of `sites.SITES` and `sites.FOREIGN`, all together."""

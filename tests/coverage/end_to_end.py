@@ -1,4 +1,4 @@
-"""Many data sets as clusters of one home, and what is published of them held against what was planted."""
+"""Many data sets as clusters of one home, and a comparison of their publication with the planted truth."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ KINDS = {
 DAYS = 60
 SETS_AT_ONCE = 200
 NOT_TRIED = frozenset({"est_checkpoint_plans", "est_ettr_grid", "est_lemon_evaluations"})
-"""Estimates that no claim reads and that take a second for each cluster."""
+"""Estimates that no claim reads and that take a second per cluster."""
 PROMISED = tuple(claim for promise in PROMISES for claim in promise.claims())
 Measures = dict[str, tuple[Measure, ...]]
 
 
 def promises_measured(sets: int, first_seed: int = 0) -> Measures:
-    """Build warehouses of many data sets, the kinds in turn and some hundreds at a time, and try every promise."""
+    """Build warehouses of many data sets, the kinds in turn and some hundreds at a time, and measure every promise."""
     rows: list[tuple[str, *Row]] = []
     for start in range(first_seed, first_seed + sets, SETS_AT_ONCE):
         with TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def promises_measured(sets: int, first_seed: int = 0) -> Measures:
 
 
 def sites_measured(home: Home, days: int, seed: int, is_hard: bool = False) -> Measures:
-    """Refresh clusters of all sites in one home, and measure what is attributed and the limits of their rates."""
+    """Refresh clusters of all sites in one home, and measure the attribution and the limits of rates."""
     truths: Truths = {}
     failures, neighbours = [], []
     for index, each in enumerate((*SITES, *FOREIGN)):
@@ -105,18 +105,18 @@ def sites_measured(home: Home, days: int, seed: int, is_hard: bool = False) -> M
 def promised_rows(
     con: duckdb.DuckDBPyConnection, truths: Truths, promises: Iterable[Promise]
 ) -> list[tuple[str, *Row]]:
-    """Give the rows of promises with their names."""
+    """Return the rows of promises with their names."""
     return [(promise.name, *row) for promise in promises for row in promise.read(con, truths)]
 
 
 def add_limits(con: duckdb.DuckDBPyConnection, rows: list[tuple[str, *Row]]) -> None:
-    """Make the relation `judged.limits` of rows of promises."""
+    """Create the relation `judged.limits` from rows of promises."""
     con.register("rows", pd.DataFrame(rows, columns=["name", "kind", "is_held", "expected"]))
     con.execute("create table judged.limits as from rows")
 
 
 def build(home: Home) -> None:
-    """Load the logs, run dbt without its tests, and the estimates: what the claims read, and no report."""
+    """Load the logs, run dbt without its tests, and compute the estimates that claims read. There is no report."""
     _materialise(home, assets.raw)
     folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
     outputs = ["--target-path", str(home.root / "dbt"), "--log-path", str(home.root / "dbt")]
@@ -139,7 +139,7 @@ def _materialise(home: Home, package: object, leave_out: frozenset[str] = frozen
 
 
 def lines(claims: Iterable[Claim], measures: Measures) -> Iterator[str]:
-    """Write each measure, and whether it is as asked."""
+    """Yield each measure, and whether it meets the demand."""
     for claim in claims:
         for m in measures[claim.item]:
             numbers = " ".join("-".rjust(7) if share is None else f"{share:>7.1%}" for share in (m.precision, m.recall))

@@ -1,4 +1,4 @@
-"""What happens in a cluster: jobs arrive, run and end, nodes fail and are repaired. Times are seconds since the epoch.
+"""The history of a cluster: jobs arrive, run and end, nodes fail and are repaired. Times are seconds since the epoch.
 
 Jobs arrive as a Poisson process and start in order of arrival on nodes drawn at random. Faults of nodes and switches
 are Poisson processes while the nodes are in use, thinned by month. A fault ends every job on the node.
@@ -30,7 +30,7 @@ CATEGORY_SHARES = (0.2, 0.2, 0.1, 0.25, 0.1, 0.15)
 
 @dataclass
 class Job:
-    """What a user asked for: whole nodes, or `gpus` of one node. `run_seconds` is until it ends by itself."""
+    """A user's request: whole nodes, or `gpus` of one node. After `run_seconds` the job ends by itself."""
 
     number: int
     user: str
@@ -43,7 +43,7 @@ class Job:
 
 @dataclass
 class Attempt:
-    """One stay of a job on its nodes. `fault` is the index of what ended it."""
+    """One stay of a job on its nodes. `fault` is the index of the fault that ended it."""
 
     job: Job
     submitted: float
@@ -57,7 +57,7 @@ class Attempt:
 
 @dataclass
 class Fault:
-    """A failure of a node or of a switch: `nodes` were struck; `state` is what its jobs end in."""
+    """A failure of a node or of a switch. It strikes `nodes`, and its jobs end in `state`."""
 
     at: float
     nodes: list[int]
@@ -83,7 +83,7 @@ class Withdrawal:
 
 @dataclass
 class Alarm:
-    """A check that fails with nothing behind it, from `start` to `end`."""
+    """A check that fails without a fault, from `start` to `end`."""
 
     node: int
     category: str
@@ -96,7 +96,7 @@ class Alarm:
 
 @dataclass
 class Happenings:
-    """All of a cluster's history; the export shows `first` to `last`."""
+    """The history of a cluster. The export shows `first` to `last`."""
 
     site: Site
     first: float
@@ -118,12 +118,12 @@ class Happenings:
 
 
 def node_name(site: Site, node: int) -> str:
-    """Names as sites have them, of one width."""
+    """Return a node's name, as at real sites. All names have one width."""
     return f"{site.name[0]}gpu{node + 1:04d}"
 
 
 def _job_shapes(site: Site, rng: Generator, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, GPUs and needed seconds of jobs."""
+    """Return nodes, GPUs and needed seconds of jobs."""
     least_large = 128 // site.gpus_per_node + 1
     middle = 0.1
     shares = np.array([site.one_gpu_share, 0.0, middle, 0.06, site.large_share])
@@ -143,7 +143,7 @@ def _job_shapes(site: Site, rng: Generator, count: int) -> tuple[np.ndarray, np.
 
 
 def _outcomes(site: Site, rng: Generator, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """End states where nothing breaks, and the seconds until then: users' failures are early."""
+    """Return the end states without faults, and the seconds until then. Users' failures are early."""
     other = np.array([0.08, 0.02, 0.005])
     state = rng.choice(
         ["COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"],
@@ -311,7 +311,7 @@ class _Cluster:
 def _live(
     site: Site, seed: int, first: float, last: float, jobs: list[Job], hazards: np.ndarray, months: list, alarms: list
 ) -> _Cluster:
-    """Live the same jobs and candidate faults through, with or without false alarms that drain nodes."""
+    """Simulate the same jobs and candidate faults, with or without false alarms that drain nodes."""
     cluster = _Cluster(site, np.random.default_rng([seed, 2]), first, last, alarms)
     rng = np.random.default_rng([seed, 3])
     for job in jobs:
@@ -333,7 +333,7 @@ def _live(
 
 
 def _alarm_rates(site: Site, rng: Generator, attempts: list[Attempt], first: float, last: float) -> np.ndarray:
-    """False alarms per second by node, so that the asked share of completed attempts has one in its window."""
+    """Return false alarms per second by node, so that the wanted share of completed attempts has one in its window."""
     relative = rng.gamma(2.0, 0.5, site.node_count)
     relative[rng.choice(site.node_count, site.flaky_count, replace=False)] *= site.flaky_factor
     done = [a for a in attempts if a.state == "COMPLETED" and first <= a.ended <= last]
@@ -343,7 +343,7 @@ def _alarm_rates(site: Site, rng: Generator, attempts: list[Attempt], first: flo
 
 
 def _starts(site: Site, rng: Generator, rate: float, first: float, last: float) -> list[float]:
-    """Moments of a node's false alarms: alone, or in rows with minutes between them."""
+    """Return the moments of a node's false alarms: alone, or in rows with minutes between them."""
     rows = rng.uniform(first, last, rng.poisson(rate / site.alarms_in_a_row * (last - first)))
     if site.alarms_in_a_row == 1:
         return [float(at) for at in rows]

@@ -1,4 +1,4 @@
-"""The files of a cluster's folder, in the forms that sites have."""
+"""The files of a cluster's folder, in the forms of real sites."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def write_logs(folder: Path, happenings: Happenings, results: list[Result], line
 
 
 def is_exported(attempt: Attempt, happenings: Happenings) -> bool:
-    """Whether the attempt overlaps the export, as `sacct -S -E` shows it."""
+    """Return whether the attempt overlaps the export, as with `sacct -S -E`."""
     return attempt.ended >= happenings.first and attempt.started < happenings.last
 
 
@@ -155,7 +155,7 @@ def _kernel(happenings: Happenings, clock: _Clock, lines: list[KernelLine]) -> l
 
 
 def _reason(out: Withdrawal) -> str:
-    """What is said of a node that is taken out of service."""
+    """Return the reason of a node that is taken out of service."""
     return REASONS.get(out.kind) or "HC: " + NHC_CHECKS[out.category].split(":")[0]
 
 
@@ -188,5 +188,5 @@ def _slurmctld(happenings: Happenings, clock: _Clock) -> list[str]:
 
 
 def first_moment(index: int) -> float:
-    """When the export of a cluster begins: clusters begin in different months."""
+    """Return when the export of a cluster begins. Clusters begin in different months."""
     return datetime(2025, 1 + index % 8, 1 + (3 * index) % 20, tzinfo=UTC).timestamp()

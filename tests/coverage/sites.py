@@ -21,7 +21,7 @@ class Site:
     large_hours: float = 10.0
     """Median runtime of a job with more than 128 GPUs."""
     runtime_factor: float = 1.0
-    """Jobs run so many times as long as elsewhere: shorter jobs mean more failures of users for each of a node."""
+    """Factor on the runtime of jobs: shorter jobs mean more failures of users for each failure of a node."""
     user_failure_share: float = 0.25
     fault_rate: float = 10.0
     month_cv: float = 0.0
@@ -36,16 +36,16 @@ class Site:
     """Faults that end jobs as NODE_FAIL; the others end as FAILED, or as REQUEUED with `requeued_share` of those."""
     requeued_share: float = 0.15
     node_fail_delay: float = 60.0
-    """Jobs of a fault end up to so long after it."""
+    """Longest time from a fault to the end of its jobs."""
     failed_delay: float = 60.0
-    """The same of jobs that end as FAILED or REQUEUED: those that wait for a lost peer wait for minutes."""
+    """The same for jobs that end as FAILED or REQUEUED: they may wait for a lost peer for minutes."""
     transient_share: float = 0.2
     """Faults that clear by themselves within a few check periods."""
     check_period: float = 300.0
     health: str = "gcm"
     """`gcm` (JSON lines), `nhc` (text lines), or `none`."""
     reported: str = "changes"
-    """`failures`: only what failed; `changes`: also the first success after, and one a day; `all`: also every
+    """`failures`: only failures; `changes`: also the first success after them, and one a day; `all`: also every
     success of the first check."""
     has_kernel: bool = True
     kernel_share: float = 0.5
@@ -57,18 +57,18 @@ class Site:
     transient_alarm_share: float = 0.7
     drained_alarm_share: float = 0.1
     alarms_in_a_row: float = 1.0
-    """How many false alarms of a node follow one another within hours, on average."""
+    """Mean number of false alarms of a node that follow one another within hours."""
     flaky_count: int = 3
     flaky_factor: float = 25.0
     maintenance_count: int = 0
-    """Times that a rack is taken out of service with the jobs on it."""
+    """Number of times that a rack is taken out of service with the jobs on it."""
     timezone: str = "UTC"
     is_epoch: bool = True
     """Whether accounting gives epoch seconds; local time without an offset otherwise."""
     outages: str = "events"
     """Where outages are written: `events` (sacctmgr show event), `slurmctld`, or `none`."""
     is_cut_at_start: bool = True
-    """Whether jobs run on from before the export; otherwise the cluster starts empty."""
+    """Whether some jobs began before the export; otherwise the cluster starts empty."""
 
 
 SITES = (
@@ -94,10 +94,10 @@ SITES = (
 
 
 FOREIGN = (
-    # Nothing but accounting and the failures of checks, half of which pass at once.
+    # Only accounting and the failures of checks; half of the failures pass at once.
     Site("acacia", node_count=96, fault_rate=12.0, false_alarm_share=0.005, reported="failures",
          transient_share=0.5, has_kernel=False, outages="none"),
-    # Nothing but accounting and kernel logs.
+    # Only accounting and kernel logs.
     Site("baobab", node_count=96, fault_rate=12.0, false_alarm_share=0.005, health="none", kernel_share=1.0),
     # Flaky nodes give their false alarms in long rows.
     Site("coral", node_count=96, fault_rate=12.0, false_alarm_share=0.02, flaky_count=4, alarms_in_a_row=12.0),
@@ -109,14 +109,14 @@ FOREIGN = (
          fault_rate=12.0, false_alarm_share=0.001, flaky_count=10),
     # Few failures.
     Site("fig", node_count=40, fault_rate=3.0, false_alarm_share=0.003, large_share=0.02),
-    # Hardly a fault ends a job as NODE_FAIL, and users fail often.
+    # Few faults end a job as NODE_FAIL, and users fail often.
     Site("guava", node_count=96, runtime_factor=0.4, fault_rate=12.0, user_failure_share=0.5,
          node_fail_share=0.05, false_alarm_share=0.01, requeued_share=0.0, kernel_share=0.2),
-    # No reason is given, and everything lasts.
+    # Outages have no reason, and faults and alarms last.
     Site("holly", node_count=64, fault_rate=20.0, false_alarm_share=0.01, transient_alarm_share=0.1,
          transient_share=0.0, drained_alarm_share=0.5, health="nhc", reported="failures", has_kernel=False),
 )  # fmt: skip
-"""Sites that look like none of the eight: what attribution leans on there is missing or speaks otherwise."""
+"""Sites unlike the eight: the evidence that attribution uses there is missing or has another form."""
 
 
 def hard(site: Site) -> Site:

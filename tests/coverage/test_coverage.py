@@ -1,4 +1,4 @@
-"""What is published holds the truth as often as it promises, on clusters of an independent generator."""
+"""Published limits hold the truth as often as promised, on clusters of an independent generator."""
 
 from dataclasses import replace
 

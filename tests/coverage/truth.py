@@ -1,4 +1,4 @@
-"""What was planted in a cluster: failures in the form of `tests/truth`, and what the processes expect."""
+"""The planted truth of a cluster: failures in the form of `tests/truth`, and the expected numbers of the processes."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ AFTER_SECONDS = 300
 
 @dataclass(frozen=True)
 class Expected:
-    """What the planted processes expect of one data set, by population and by size bin."""
+    """The expected numbers of the planted processes for one data set, by population and by size bin."""
 
     cluster_id: str
     kind: str
     attempts: pd.DataFrame
     """gpu_count, gpu_size_bin, hours, node_days and expected failures of every exported attempt.
 
-    `usual` are the failures that an average month would bring, `of_last_week` those of the last seven days.
+    `usual` has the failures of an average month, and `of_last_week` the failures of the last seven days.
     """
     chance_ratio: dict[str, float]
-    """Share of the attempts that failed that have a false alarm of each category in their window."""
+    """Share of the failed attempts with a false alarm of each category in their window."""
     lemons: frozenset[str]
     month_cv: float
     machines: tuple[float, float]
-    """Physical node-days in use, and the nodes expected to fail in them."""
+    """Physical node-days in use, and the expected number of failed nodes in them."""
 
     def rate(self, population: str) -> tuple[float, float]:
-        """Return failures per 1,000 node-days of a population, and how many failures are expected."""
+        """Return failures per 1,000 node-days of a population, and its expected failures."""
         rows = self.attempts[self.attempts["gpu_count"] > 128] if population == "gpus_gt_128" else self.attempts
         return 1000 * rows["expected"].sum() / rows["node_days"].sum(), rows["expected"].sum()
 
     def of_size(self, size: int | None) -> tuple[float, float]:
-        """Return hours and expected failures of a size bin, or of all attempts where no attempt is of that size."""
+        """Return hours and expected failures of a size bin, or of all attempts if no attempt has that size."""
         rows = self.attempts[self.attempts["gpu_size_bin"] == size]
         rows = rows if len(rows) else self.attempts
         return rows["hours"].sum(), rows["expected"].sum()
 
 
 def expected_of(kind: str, happenings: Happenings) -> Expected:
-    """Return what was planted in a history."""
+    """Return the expected numbers of a history."""
     rows, of_failed = [], []
     for attempt in happenings.attempts:
         if is_exported(attempt, happenings):
@@ -74,7 +74,7 @@ def expected_of(kind: str, happenings: Happenings) -> Expected:
 
 
 def signs_of(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> dict[int, list[float]]:
-    """Return by node when a check failed first after a run that was well, or the kernel logged a fault."""
+    """Return by node when a check failed first after a good run, or when the kernel logged a fault."""
     signs: dict[int, list[float]] = {}
     last_failure: dict[tuple[int, str], float] = {}
     for result in results:
@@ -90,7 +90,7 @@ def signs_of(happenings: Happenings, results: list[Result], lines: list[KernelLi
 
 
 def failures_of(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> tuple[list, list]:
-    """Return rows of `truth.failures` and `truth.broken_beside`; nothing of attempts that ended after the export."""
+    """Return rows of `truth.failures` and `truth.broken_beside`, without attempts that ended after the export."""
     signs = signs_of(happenings, results, lines)
     failures, neighbours = [], []
     for attempt in happenings.attempts:
@@ -108,7 +108,7 @@ def failures_of(happenings: Happenings, results: list[Result], lines: list[Kerne
 
 
 def is_in_window(attempt: Attempt, nodes: list[int], signs: dict[int, list[float]], since: float) -> bool:
-    """Whether a node has a sign around the end of an attempt."""
+    """Return whether a node has a sign around the end of an attempt."""
     return any(
         -BEFORE_SECONDS <= at - attempt.ended <= AFTER_SECONDS and at >= since
         for node in nodes
@@ -119,7 +119,7 @@ def is_in_window(attempt: Attempt, nodes: list[int], signs: dict[int, list[float
 def exposed(happenings: Happenings, attempt: Attempt) -> tuple[float, float, float]:
     """Return seconds of an attempt inside the export, and the failures that the processes expect in them.
 
-    The third number is the failures that an average month would bring.
+    The third number is the failures that an average month would have.
     """
     site = happenings.site
     start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)

@@ -1,4 +1,4 @@
-"""Models and tests that dbt compiled on a copy of the capture's home, in one process for all that read them."""
+"""Models and tests that dbt compiled on a copy of the capture's home. All their readers run in one process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TESTS = (
 
 @pytest.fixture(scope="session")
 def compiled(testbed_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """A copy with what dbt compiled there."""
+    """A copy with the files that dbt compiled."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("compiled"))
     done = dbt(home, "compile", "--select", *TESTS)
     assert done.returncode == 0, done.stdout

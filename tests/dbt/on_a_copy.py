@@ -1,4 +1,4 @@
-"""dbt on a copy of a refreshed home: it wants the tables above what it is asked for to exist."""
+"""dbt on a copy of a refreshed home, because dbt needs the tables that the selected nodes read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestration.settings.home import DBT_PROJECT, Home
 
 
 def copy_of(refreshed: Home, folder: Path) -> Home:
-    """Copy what dbt reads and writes of a home into an empty folder, the parsed project among it."""
+    """Copy the files of a home that dbt reads and writes into an empty folder, with the parsed project."""
     home = Home(root=folder, sources=refreshed.sources)
     home.work.mkdir()
     shutil.copy(manifest_of(home).with_name("partial_parse.msgpack"), folder)
@@ -23,7 +23,7 @@ def copy_of(refreshed: Home, folder: Path) -> Home:
 
 
 def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of dbt as a refresh does, which leaves what it makes in the home's folder."""
+    """Run a command of dbt as a refresh does, with its output in the home's folder."""
     command = [DBT, *arguments, RESULTS_ONLY, "--log-path", home.root]
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
     environment = {**environment_of_dbt(HomeSettings(home)), "DBT_TARGET_PATH": str(home.root)}
@@ -31,6 +31,6 @@ def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def compiled_in(folder: Path, name: str) -> str:
-    """Read the SQL of a model or a test among what dbt compiled into a folder."""
+    """Return the compiled SQL of a model or a test from a folder."""
     (path,) = (folder / "compiled").rglob(f"{name}.sql")
     return path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""dbt in its own folder without any setting: it builds in a file of its own what a refresh builds."""
+"""dbt in its own folder without any setting builds the same as a refresh, in a separate file."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from orchestration.settings.home import DBT_PROJECT, PROJECT
 
 @pytest.fixture(scope="module")
 def checkout(testbed_home, tmp_path_factory):
-    """The project, with the working file of a refreshed home where the default home is."""
+    """The project, with the working file of a refreshed home in the default home."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(DBT_PROJECT, folder / "dbt_project")
     (folder / "data" / "work").mkdir(parents=True)
@@ -34,7 +34,7 @@ def dbt(checkout, *arguments):
 @pytest.mark.slow
 def test_it_builds_tests_and_describes_the_marts_that_readers_see(checkout, testbed_home):
     for command in ("build", "test", "docs generate"):
-        # Only tests all of whose tables are selected.
+        # Only tests with all tables selected.
         cautiously = () if command == "docs generate" else ("--indirect-selection", "cautious")
         done = dbt(checkout, *command.split(), *cautiously)
         assert done.returncode == 0, done.stdout

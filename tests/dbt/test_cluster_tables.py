@@ -1,4 +1,4 @@
-"""The data test that every cluster is in the dimension names its tables itself: none with a cluster may be missing."""
+"""The data test that every cluster is in the dimension lists its tables. No table with a cluster may be missing."""
 
 import re
 
@@ -8,9 +8,9 @@ from orchestration.settings.home import DBT_PROJECT
 
 DIMENSION = "dim_clusters"
 KNOWN_BY_THEIR_NODES = {"fct_attempt_nodes"}
-"""Their cluster and node are looked up in dim_nodes, whose clusters are tested."""
+"""dim_nodes has their clusters and nodes, and the clusters of dim_nodes are tested."""
 VIEWS_OF_ATTEMPTS = {"fct_attempt_exposures", "fct_job_runs"}
-"""They would be worked out once more, to find the clusters of fct_attempts."""
+"""The test would compute them again, to find the clusters of fct_attempts."""
 
 
 def test_every_mart_with_a_cluster_is_in_the_test():

@@ -1,4 +1,4 @@
-"""dbt's tests of rows and identities find what is planted: Great Expectations does not ask for these again."""
+"""dbt's tests of rows and identities find planted errors. Great Expectations does not check these again."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ from tests.dbt.conftest import (
 )
 from tests.dbt.on_a_copy import compiled_in, copy_of
 
-# (what is planted, the test that must find it)
+# (the planted error, the test that must find it)
 ANOMALIES = [
     ("update marts.agg_job_states set attempt_ratio = attempt_ratio / 2 where state = 'COMPLETED'", SHARES),
     ("update marts.agg_job_states set gpu_time_ratio = gpu_time_ratio / 2 where state = 'COMPLETED'", SHARES),
@@ -33,7 +33,7 @@ ANOMALIES = [
     ("update marts.agg_availability_monthly set unmapped_node_hours = failed_node_hours + 1", NODE_HOURS),
 ]
 A_PREEMPTION = "where attempt_id = (select min(attempt_id) from marts.fct_preemptions)"
-# (what is planted, the test that must find it, how many rows break which rule)
+# (the planted error, the test that must find it, the number of rows that break each rule)
 ROWS = [
     (f"update marts.fct_preemptions set attempt_id = null {A_PREEMPTION}", ROWS_OF_PREEMPTIONS,
      {"attempt_id missing": 1}),
@@ -55,7 +55,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def found_by(testbed_home, compiled, tmp_path_factory):
-    """Return what a test finds after a statement, which is undone."""
+    """Return a function that runs a statement, returns the rows of a test, and undoes the statement."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
     texts = {test: compiled_in(compiled.root, test) for test in TESTS}
     with duckdb.connect(str(home.working_file)) as con:

@@ -17,12 +17,12 @@ LAYERS = {
     "marts": {"staging", "intermediate", "seeds", "marts"},
     "inputs": {"staging", "intermediate", "seeds", "marts", "inputs", "ops"},
 }
-"""What the models of a layer read."""
+"""The layers that the models of a layer read."""
 
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
-    """Every node of the parsed project by its id, with its layer and what it reads."""
+    """Every node of the parsed project by its id, with its layer and its inputs."""
     home = Home.at(tmp_path_factory.mktemp("home"))
     prepare(HomeSettings(home))
     manifest = json.loads(manifest_of(home).read_bytes())

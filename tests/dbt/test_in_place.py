@@ -1,4 +1,4 @@
-"""Tables and views that are made in place: hooks run, what was there before goes, and a failure leaves it."""
+"""Tables and views that are built in place: hooks run, earlier ones are replaced, and a failure keeps them."""
 
 import os
 import subprocess
@@ -34,12 +34,12 @@ BROKEN = "{{ config(materialized='KIND') }} select error('broken') as n"
 KINDS = {"table": "BASE TABLE", "view": "VIEW"}
 BEFORE = ("table", "view", "table", "view", "table")
 AFTER = ("table", "view", "view", "table", "table")
-"""What models are in turn: each kind is made where nothing is, over its like, and over the other kind."""
+"""Kinds of a model in turn: each kind replaces nothing, the same kind, and the other kind."""
 
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    """Build models; return dbt's exit status, and of each model what has its name and what its hooks wrote."""
+    """Build models; return dbt's exit status, and for each model the relation of its name and the rows of its hooks."""
     folder = tmp_path_factory.mktemp("small")
     (folder / "models").mkdir()
     (folder / "dbt_project.yml").write_text(PROJECT)

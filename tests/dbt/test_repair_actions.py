@@ -1,4 +1,4 @@
-"""What words of tickets and of administrators say was done to a node, by the seed of patterns."""
+"""The repair actions that the seed of patterns finds in the words of tickets and administrators."""
 
 import csv
 

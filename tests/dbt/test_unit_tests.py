@@ -1,4 +1,4 @@
-"""dbt's tests of the code: each subtle rule on a handful of hand-made rows, and what no input can break."""
+"""dbt's tests of the code: subtle rules on a few hand-made rows, and rules that no input can break."""
 
 import json
 
@@ -34,6 +34,6 @@ def test_what_no_input_can_break_is_judged_here_and_not_in_each_refresh(results,
     with duckdb.connect(str(testbed_home.working_file), read_only=True) as con:
         judged = {name for (name,) in con.execute("select check_name from ops.checks").fetchall()}
     assert not of_code & judged
-    # It looks up a seed, but what it judges are a cluster's own settings.
+    # It looks up a seed, but it judges a cluster's own settings.
     assert "rows_of_stg_config__rules_are_valid" in judged
     assert len([name for name in judged if name.startswith("assert_")]) <= 10

@@ -1,11 +1,11 @@
-"""The blocks of code on the pages: where each stands, its language, and the marks before it.
+"""The blocks of code on the pages: their place, their language, and the marks before them.
 
-A mark is an HTML comment, which no reader sees on the site:
+A mark is an HTML comment, which the site does not show:
 
-* `<!-- needs: slurm, minutes -->`: these commands cannot run here as they are. They run against stubs (`shell`).
-* `<!-- output -->`: this text is what the commands before it print; `...` stands for anything.
-* `<!-- run by: tests/sources/test_extending.py -->`: that test runs the block. Below the title of a page it holds for
-  all blocks.
+* `<!-- needs: slurm, minutes -->`: the commands cannot run here directly. They run with stubs (`shell`).
+* `<!-- output -->`: the commands before this text print it. `...` matches anything.
+* `<!-- run by: tests/sources/test_extending.py -->`: that test runs the block. Below the title of a page, the mark
+  applies to all blocks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.docs.writers.written import BUILT
 
 FOUND = [*PROJECT.glob("*.md"), *(PROJECT / "data").glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
 PAGES = sorted(page for page in FOUND if page.name not in BUILT)
-"""The pages that git keeps."""
+"""The pages that git tracks."""
 MARK = re.compile(r"<!-- (needs|output|run by)(?:: (.+?))? -->")
 
 
@@ -40,7 +40,7 @@ class Block:
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
-    """Give the blocks of a page, fenced and indented ones, in their order."""
+    """Yield the fenced and indented blocks of a page in order."""
     marks: dict[str, str] = {}
     run_by = ""
     name = page.relative_to(PROJECT) if page.is_relative_to(PROJECT) else page.name

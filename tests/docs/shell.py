@@ -1,7 +1,7 @@
-"""Commands of the pages, run in a folder of their own: no other program is there than those that are named here.
+"""Runs commands of the pages in a separate folder with only the programs that this module names.
 
-Absolute paths (`/etc/faultline/token`) lead into the folder. What a block needs and this machine may not have are
-stubs: scripts that note how they were called and succeed. Faultline's own command line then judges the noted words.
+Absolute paths (`/etc/faultline/token`) lead into the folder. Programs that this machine may lack are stubs: scripts
+that record their arguments and succeed. Faultline's own command line then checks the recorded arguments.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ NEEDS = {
     "slurm": "sacct sacctmgr scontrol squeue ssh",
     "ssh": "scp ssh",
 }
-"""What a mark may name, and the programs that a stub stands in for. Nights: a home that has seen several of them."""
+"""The needs that a mark may name, with the programs that become stubs. `nights` means a home after several nights."""
 RUN = {
     "sh": "{}",
     "crontab": "line=$(cat <<'END'\n{}END\n)\neval \"${{line#* * * * * }}\"",
     "python": "python - <<'END'\n{}END",
 }
-"""How a shell runs a block, by its language; a line of cron has five fields before the command."""
+"""The shell code that runs a block, by language. A line of cron has five fields before the command."""
 PROGRAMS = (
     "bash cat chmod cp cut date env flock grep gzip head hostname ls mkdir mv openssl rm sed sh sort tail tar touch wc"
 )
@@ -57,7 +57,7 @@ fi
 """
 FAULTLINE = typer.main.get_group(app)
 USAGE_ERROR = typer.BadParameter.__base__
-"""Of the click that typer brings along, which has no public name."""
+"""From typer's own copy of click, which has no public name."""
 ABSOLUTE = re.compile(r"(?<![\w.:/$}~*-])/(?=(?:data|etc|opt|srv|tmp|usr|var)/)")
 OF_AN_ENVIRONMENT = re.compile(r"[\w./~-]*\bbin/(?=(?:dbt|faultline|pip|python)\b)")
 
@@ -68,10 +68,10 @@ class Sandbox:
     Parameters
     ----------
     folder
-        Where it is; as `~/faultline` it is the checkout.
+        The folder. Its `~/faultline` is the checkout.
     home
-        A refreshed home. A copy is `data`, and what a refresh of other homes publishes where only a stub refreshes.
-        Without it the folder is a checkout, and nothing but Slurm is a stub.
+        A refreshed home. A copy of it is `data`, and the result of refreshes that are only stubs. Without it, the
+        folder is a checkout, and only Slurm is a stub.
     """
 
     def __init__(self, folder: Path, home: Home | None) -> None:
@@ -79,7 +79,7 @@ class Sandbox:
         with pytest.MonkeyPatch.context() as patch:
             slurm = FakeSlurm(folder / ".stubs" / "slurm", patch)
         for command, file in (("sacct", "sacct/sacct_all.psv"), ("sacctmgr", "events/events.psv")):
-            for days in (29, 30):  # by its end, a test may have seen midnight
+            for days in (29, 30):  # midnight may pass during a test
                 day = (datetime.now().astimezone() - timedelta(days=days)).date()
                 slurm.answer(command, str(day), (CAPTURE / file).read_text(encoding="utf-8"), part=".whole")
         (folder / "faultline").symlink_to(".")
@@ -108,7 +108,7 @@ class Sandbox:
         }  # fmt: skip
 
     def run(self, blocks: Sequence[Block]) -> None:
-        """Run blocks in one shell, as a reader would, and compare what they print with the blocks of output."""
+        """Run blocks in one shell, as a reader would, and compare their output with the blocks of output."""
         script = ["set -euo pipefail"]
         for number, block in enumerate(blocks):
             if block.language not in RUN or block.run_by:
@@ -141,7 +141,7 @@ class Sandbox:
         self._compare(blocks)
 
     def _compare(self, blocks: Sequence[Block]) -> None:
-        """Look for each line of a block of output in what the commands before it printed, in the same order."""
+        """Search the output of the commands for each line of the next block of output, in the same order."""
         of = -1
         for number, block in enumerate(blocks):
             if block.language in RUN:
@@ -160,7 +160,7 @@ class Sandbox:
         return (self.folder / f".printed.{number}").read_text(encoding="utf-8")
 
     def _here(self, text: str) -> str:
-        """Let absolute paths lead into the folder, and make the folders that they name."""
+        """Return text with absolute paths in the folder, and create the folders in these paths."""
         text = OF_AN_ENVIRONMENT.sub("", text)
         for path in re.findall(rf"{ABSOLUTE.pattern}([\w./-]*)", text):
             place = self.folder / path
@@ -175,7 +175,7 @@ def _put(file: Path, text: str) -> None:
 
 
 def _check_call(words: list[str], page: str) -> None:
-    """Judge how a stub was called, by the program that it stands in for."""
+    """Check the arguments of a stub against the program that it replaces."""
     program, *rest = words
     if program == "make":
         targets = {word for word in rest if "=" not in word}
@@ -190,7 +190,7 @@ def _check_call(words: list[str], page: str) -> None:
 
 
 def check_command(arguments: Iterable[str], page: str, *, is_whole: bool = True) -> None:
-    """Fail if Faultline has no such command, option or kind of value; what is not whole may lack some."""
+    """Fail if Faultline has no such command, option or kind of value. A command that is not whole may lack some."""
     words = list(arguments)
     try:
         with FAULTLINE.make_context("faultline", words.copy()) as context:

@@ -1,6 +1,6 @@
-"""Every block of code on a page runs: commands in a folder of their own, queries on a published home, the rest parsed.
+"""Every block on a page is checked: commands run in a separate folder, queries on a home, other blocks are parsed.
 
-A page with a block of no language, of a language that nothing here runs, or with a command that fails, fails.
+A page fails for a block without language, a language that no test runs, or a command that fails.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def toml(block, folder):
 
 
 def env(block, _):
-    """Settings of the environment, each by itself: a page may show two values of one."""
+    """Check settings of the environment one by one, because a page may show two values of a setting."""
     known = {variable.name for variable in variables()}
     for line in filter(None, shlex.split(block.text, comments=True)):
         name, _, value = line.partition("=")
@@ -51,7 +51,7 @@ def env(block, _):
 
 
 def braces(block, _):
-    """Files of web servers: each line ends a directive, or begins or ends a part."""
+    """Check files of web servers: each line ends a directive, or begins or ends a section."""
     lines = [line.split(" #")[0].strip() for line in block.text.splitlines()]
     assert sum(line.endswith("{") for line in lines) == lines.count("}"), f"{block.place}: braces do not match"
 
@@ -64,12 +64,12 @@ LANGUAGES = {
     "toml": toml,
     "yaml": lambda block, _: yaml.safe_load(block.text),
 }
-"""What judges a block by itself. Commands, Python, queries and metrics need a home."""
+"""The check of each language without a home. Commands, Python, queries and metrics need a home."""
 OF_A_HOME = (*RUN, "promql", "sql")
 
 
 def judge(page, folder):
-    """Judge the blocks of a page that need no home, and say what to do with those that nothing runs."""
+    """Check the blocks of a page that need no home. The error for a block that no test runs says what to do."""
     for block in blocks_of(page):
         if block.run_by:
             test = PROJECT / block.run_by
@@ -112,7 +112,7 @@ def test_the_commands_of_a_page_run(page, testbed_home, tmp_path):
 
 @pytest.mark.slow
 def test_the_tutorial_runs_word_for_word(tmp_path):
-    """In a checkout, with an environment of its own, which pip fills; only Slurm is a stub."""
+    """The commands run in a checkout with an environment that pip fills. Only Slurm is a stub."""
     for name in tracked_files():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, tmp_path / name)
@@ -122,7 +122,7 @@ def test_the_tutorial_runs_word_for_word(tmp_path):
 
 @pytest.mark.parametrize("page", pages_with("sql"), ids=lambda page: page.stem)
 def test_every_query_of_a_page_has_an_answer(page, many_clusters):
-    """Asked of the published file with preemptions, requeues and checks that repeat the kernel's log."""
+    """Queries run on the published file with preemptions, requeues and checks that repeat the kernel's log."""
     with published(many_clusters) as con:
         for block in blocks_of(page):
             if block.language == "sql":
@@ -140,7 +140,7 @@ def test_every_metric_of_a_page_is_there(page, testbed_home):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_command_named_in_a_sentence_is_one(page):
-    """Its options are there; values and arguments may be left out of a sentence."""
+    """The options exist. A sentence may omit values and arguments."""
     if page.name != "CHANGELOG.md":
         for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
             for part in token.children or ():

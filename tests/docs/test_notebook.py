@@ -1,4 +1,4 @@
-"""The notebook: its answers are those of plain SQL, NULL is unknown, and a cell that fails ends the script."""
+"""The notebook: its answers equal those of plain SQL, NULL is unknown, and a cell that fails ends the script."""
 
 import importlib.util
 import math
@@ -39,7 +39,7 @@ def projection(many_clusters, cluster):
 
 @pytest.fixture(scope="module")
 def run(many_clusters_home):
-    """Run the notebook and give what its cells define."""
+    """Run the notebook and return the definitions of its cells."""
     spec = importlib.util.spec_from_file_location("notebook", NOTEBOOK)
     notebook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(notebook)
@@ -56,7 +56,7 @@ def run(many_clusters_home):
 
 
 def columns(frame, *names):
-    """Give the rows of a frame as SQL gives them: unknown is None."""
+    """Return the rows of a frame as SQL returns them: unknown is None."""
     rows = frame[list(names)].itertuples(index=False, name=None)
     return [tuple(None if value != value else value for value in row) for row in rows]
 

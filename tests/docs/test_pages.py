@@ -1,4 +1,4 @@
-"""The pages of docs/: the files that they name exist, and indexes and units are complete."""
+"""The pages of docs/ name only existing files, and indexes and units are complete."""
 
 import importlib
 import re

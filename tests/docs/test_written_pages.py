@@ -1,4 +1,4 @@
-"""commands.md and configuration.md are what the code says; they, statistics.md and tables.md are complete."""
+"""commands.md and configuration.md agree with the code; they, statistics.md and tables.md are complete."""
 
 import re
 import shlex
@@ -43,7 +43,7 @@ def test_the_examples_of_settings_are_read_and_set_every_key():
 
 
 def test_every_key_of_the_models_is_on_the_page():
-    """The expected values come from the schema, which pydantic makes of the same models by another way."""
+    """The expected values come from the schema, which pydantic makes from the same models independently."""
 
     def paths(schema, prefix, definitions):
         for name, below in schema.get("properties", {}).items():

@@ -1,10 +1,10 @@
-"""Where the text of SQL statements comes from: a proof, over the whole tree, that it comes from the code alone.
+"""Proves over the whole tree that the text of SQL statements comes from the code alone.
 
-A text is *made of code* when it is a literal, a constant of a module, a number, the result of `identifier` or `literal`
-(assets/sql.py), a template filled with such texts, or put together from them. Names, parameters, fields and results are
-followed to every place where they get a value; a method stands for all methods of its name, and a function with all
-that is nested in it has one set of names. What cannot be followed is not made of code. All unknowns are assumed to be
-good and refuted until nothing changes (the greatest fixed point), so that functions that call each other can be proved.
+A text is *made of code* if it is a literal, a constant of a module, a number, the result of `identifier` or `literal`
+(assets/sql.py), a template filled with such texts, or a combination of them. The proof follows names, parameters,
+fields and results to every place where they get a value. A method stands for all methods of its name, and a function
+and its nested functions have one set of names. A text that cannot be followed is not made of code. All unknowns are
+assumed good and refuted until nothing changes (the greatest fixed point), to prove functions that call each other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KEEPS |= {"chain", "combinations", "cast", "dedent", "extract_statements"}
 KEEPS |= {name for kind in (str, list, dict, set) for name in dir(kind)}
 """Functions and methods whose result is made of their arguments and of the object they belong to."""
 PURE = {"re", "itertools", "textwrap", "math", "dataclasses", "operator"}
-"""Modules whose functions know nothing but their arguments."""
+"""Modules with functions that depend on their arguments only."""
 FILLS = {"append", "extend", "add", "update", "insert", "setdefault"}
 ELSEWHERE = ast.Await(ast.Constant(0))
 """A value that cannot be followed."""
@@ -42,11 +42,11 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 Scope = tuple[str | int, ...]
 """File, line of an outermost function or method (0 for the module), and numbers of the comprehensions around."""
 Unknown = tuple[object, ...]
-"""What is assumed: a name of a scope, the result of a function, or a field of a class."""
+"""An assumption: a name of a scope, the result of a function, or a field of a class."""
 
 
 class Tree:
-    """All modules, indexed by what has a name."""
+    """All modules, with an index of everything with a name."""
 
     def __init__(self, files: dict[str, str], templates: dict[str, str] | None = None) -> None:
         self.templates = templates or {}
@@ -145,7 +145,7 @@ class Tree:
                     self._give(scope, [inner], value)
 
     def _give_each(self, scope: Scope, target: ast.expr, values: ast.expr) -> None:
-        """Note what a loop gives its target: the elements of what it runs over."""
+        """Record the values that a loop assigns to its target: the elements of its iterable."""
         match target, values:
             case _, ast.Tuple(elts=parts) | ast.List(elts=parts):
                 for part in parts:
@@ -160,7 +160,7 @@ class Tree:
                 self._give(scope, [target], values)
 
     def _give_parameters(self, function: Function, calls: list[ast.Call]) -> None:
-        """Give each parameter what the calls pass, and what cannot be followed where nobody is seen to call."""
+        """Assign to each parameter the arguments of the calls, or an unknown value if there is no visible call."""
         scope = (self.scopes[function][0], self.scopes[function][1] or function.lineno)
         self.kinds[scope, "self"] = self.methods.get(function, "")
         positional = [
@@ -196,7 +196,7 @@ class Tree:
         return sorted({(self.scopes[part][0], part.lineno, ast.unparse(part)) for part in bad})
 
     def is_good(self, node: ast.AST | None) -> bool:  # noqa: C901
-        """Return whether a text is made of code, as far as is known by now."""
+        """Return whether a text is made of code, as far as known."""
         match node:
             case None | ast.Constant() | ast.Compare():
                 return True
@@ -229,7 +229,7 @@ class Tree:
             return self._known("name", scope, node.id)
         if functions := self._meant(node):
             return all(self._known("result", function) for function in functions)
-        # A module is loaded before there is any data.
+        # A module is loaded before any data exists.
         _, name = self.imports.get((self.scopes[node][0], node.id), ("", node.id))
         is_constant = name in self.constants or name.isupper()
         return is_constant and not any("environ" in ast.unparse(value) for value in self.constants[name])
@@ -261,7 +261,7 @@ class Tree:
         functions = [] if is_value or (owner and name in KEEPS) else self._meant(node.func)
         if functions:
             return all(self._known("result", function) for function in functions)
-        given = node.args[1:] if name in {"get", "pop"} else node.args  # A key is no part of what it finds.
+        given = node.args[1:] if name in {"get", "pop"} else node.args  # A key is no part of the result.
         if not all(self.is_good(value) for value in [*given, *(keyword.value for keyword in node.keywords)]):
             return False
         if owner is not None:
@@ -334,7 +334,7 @@ def _owner(call: ast.Call) -> ast.expr | None:
 
 
 def _argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
-    """Return what a call passes for a parameter; None where the default stays, which is code."""
+    """Return the argument of a call for a parameter; None for the default, which is code."""
     for keyword in call.keywords:
         if keyword.arg in {name, None}:
             return keyword.value
@@ -343,10 +343,10 @@ def _argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
 
 
 def taken_as_is(template: str) -> set[str]:
-    """Return the values that a template puts into its statement without quotes, or does anything else with.
+    """Return the values that a template puts into its statement without quotes, or uses in another way.
 
-    A list counts as quoted where a loop goes over it and quotes every part that it uses. What is only asked whether it
-    is there gets no further.
+    A list counts as quoted if a loop over it quotes every part that it uses. A value in a test of presence does not
+    reach the statement.
     """
     environment = Environment(autoescape=True)
     environment.filters |= dict.fromkeys(QUOTES, str)

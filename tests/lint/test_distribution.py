@@ -1,4 +1,4 @@
-"""Tests that share a long fixture run in one process: otherwise each process refreshes the same homes anew."""
+"""Tests that share a long fixture run in one process: otherwise each process refreshes the same homes again."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The environment is read where a process starts, a run's configuration nowhere, and every variable has its line."""
+"""Code reads the environment only at the start of a process, never a run's configuration; variables are documented."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ from tests.docs.writers.configuration_page import variables
 from tests.installation.wheel import tracked_files
 
 EDGES = {"orchestration/settings/environment.py", "orchestration/dbt/command.py"}
-"""Where a process of ours starts. dbt's own process gives its profile the files under relative names."""
+"""The starts of our processes. dbt's own process passes files with relative names to its profile."""
 NO_SETTINGS = {"FAULTLINE_COMPLETE", "FAULTLINE_X"}
 """Part of a name of click, and a variable of tests."""
 
@@ -33,7 +33,7 @@ def test_only_the_edge_reads_or_changes_the_environment():
 
 
 def test_no_step_reads_configuration():
-    """Dagster accepts any configuration for an asset that declares none; it has to stay unread."""
+    """Dagster accepts any configuration for an asset without a declaration. Code must not read it."""
     reads = re.compile(r"op_config|config_schema=(?!\{\})|dg\.Config\b")
     files = [file for room in ("assets", "orchestration") for file in (PROJECT / room).rglob("*.py")]
     found = [str(file) for file in files if reads.search(file.read_text(encoding="utf-8"))]
@@ -47,7 +47,7 @@ def test_every_setting_is_on_the_page():
 
 
 def test_no_variable_that_is_named_anywhere_is_unknown(monkeypatch):
-    """Else a process that Faultline or a test starts would warn of it."""
+    """Otherwise a process that Faultline or a test starts would warn about it."""
     text = "".join((PROJECT / file).read_text("utf-8", errors="replace") for file in tracked_files())
     names = set(re.findall(r"FAULTLINE_[A-Z_]*[A-Z]", text))
     assert names >= set(environment.SETTINGS)

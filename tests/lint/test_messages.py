@@ -1,4 +1,4 @@
-"""The page for 02:00 has every message: reasons of refused files and lines, and the errors that commands end with."""
+"""The troubleshooting page has every message: reasons of refused files and lines, and final errors of commands."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ REASONS = (
     r"then '((?:bad|boot|end|field|implausible|missing|nodelist|nonexistent|relative|timestamp)_[a-z_]+)'",
     r"then '((?:truncated|unknown)_[a-z_]+)'",
 )
-"""How the readers write a reason."""
+"""The form of a reason in the readers."""
 NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encoding", "unreadable_summary"}
 """Warnings, which stop nothing."""
 ENDINGS = {
@@ -30,14 +30,14 @@ ENDINGS = {
 
 
 def reasons() -> set[str]:
-    """Collect the reasons for which readers refuse a file or quarantine a line."""
+    """Return the reasons for which readers refuse a file or quarantine a line."""
     files = [file for kind in ("*.py", "*.sql") for file in (PROJECT / "assets" / "sources").rglob(kind)]
     texts = [file.read_text(encoding="utf-8") for file in files]
     return {found for text in texts for pattern in REASONS for found in re.findall(pattern, text)} - NO_REASONS
 
 
 def endings() -> Iterator[str]:
-    """Collect what the errors say: the longest part of each text that is no value."""
+    """Yield the longest part of each error's text that is no value."""
     files = [*(PROJECT / "orchestration").rglob("*.py"), PROJECT / "assets" / "sources" / "text" / "privacy_key.py"]
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

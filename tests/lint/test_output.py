@@ -1,4 +1,4 @@
-"""Text leaves `orchestration` for a terminal through one room, which shows what a terminal would obey."""
+"""All terminal output of `orchestration` goes through one room, which makes control characters visible."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ PRINTS = {
 
 
 def prints(tree: ast.AST) -> list[int]:
-    """Return the lines that print past the room: calls of `print`, consoles of their own, writes to a stream."""
+    """Return the lines that print without the room: calls of `print`, other consoles, writes to a stream."""
     calls = [(ast.unparse(node.func), node.lineno) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [line for called, line in calls if called in PRINTS or called.endswith(".Console")]
 

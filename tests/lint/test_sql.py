@@ -1,4 +1,4 @@
-"""Every SQL statement is made of the code: constants, numbers, and what `identifier` and `literal` have quoted."""
+"""Every SQL statement is made of code: constants, numbers, and texts quoted by `identifier` and `literal`."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.lint.sql_sources import Tree, taken_as_is
 
 PROJECT = Path(__file__).resolve().parents[2]
 WITHOUT_DUCKDB = ("assets/simulation", "assets/model")
-"""Rooms that may not import it (pyproject.toml)."""
+"""Rooms that may not import `assets.sql` (pyproject.toml)."""
 ALLOWED = {
     ("assets/sources/intake/batch.py", "step"): "the steps of the readers, each judged where it is written",
     ("orchestration/dbt/results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",

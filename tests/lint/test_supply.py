@@ -1,4 +1,4 @@
-"""The environment holds what the lock names, by hash, and its bill of materials is valid and complete."""
+"""The environment has the packages of the lock, by hash, and its bill of materials is valid and complete."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def test_what_the_lock_names_is_installed():
 
 @pytest.mark.slow
 def test_the_bill_of_materials_is_valid_and_complete(tmp_path):
-    """The command is that of SECURITY.md."""
+    """The command comes from SECURITY.md."""
     subprocess.run(["make", ".venv-supply/.installed", f"PYTHON={sys.executable}"], cwd=PROJECT, check=True)
     command = [".venv-supply/bin/cyclonedx-py", "environment", "--pyproject", "pyproject.toml", "--output-reproducible"]
     command += ["--validate", "--output-file", str(tmp_path / "sbom.cdx.json"), sys.executable]

@@ -1,8 +1,8 @@
-"""Minimal clusters: a few lines of logs, and the number that must come out of them, worked out by hand.
+"""Minimal clusters: a few lines of logs, and the expected numbers, computed by hand.
 
-All clusters of this folder lie in one home and are refreshed once per session, because a refresh takes about fifteen
-seconds and a cluster more takes about one. A test module names its clusters in `CLUSTERS` and reads the published
-file through the fixture `minimal`, a read-only DuckDB connection:
+All clusters of this folder share one home, which is refreshed once per session, because a refresh takes about fifteen
+seconds, and each additional cluster about one. A test module defines its clusters in `CLUSTERS` and reads the
+published file through the fixture `minimal`, a read-only DuckDB connection:
 
     from tests.logs import Cluster, at
 
@@ -18,8 +18,7 @@ file through the fixture `minimal`, a read-only DuckDB connection:
         hours = "select date_diff('minute', started_at, ended_at) / 60 from marts.fct_node_outages"
         assert minimal.execute(f"{hours} where cluster_id = 'drained-for-an-hour'").fetchall() == [(1.0,)]
 
-A name is the name of the cluster's folder and so its `cluster_id`; it must be unique within this folder of tests. Name
-what the cluster shows. Times are UTC, `at(hours)` counts from midnight of 1 May 2024. Lines of a kind that no method
-writes are given to `Cluster.file`, just as they stand in a log. What is written for a cluster:
-`python -m tests.minimal.cluster NAME DIR`.
+A key is the cluster's folder and `cluster_id`. It must be unique within this folder of tests and say what the cluster
+shows. Times are UTC, and `at(hours)` counts from midnight of 1 May 2024. `Cluster.file` adds raw lines of kinds that
+have no method. `python -m tests.minimal.cluster NAME DIR` writes the logs of a cluster.
 """

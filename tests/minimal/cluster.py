@@ -1,4 +1,4 @@
-"""The minimal clusters of this folder's tests: `python -m tests.minimal.cluster NAME DIR` writes one to look at."""
+"""The minimal clusters of this folder's tests. `python -m tests.minimal.cluster NAME DIR` writes the logs of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def all_clusters() -> dict[str, Cluster]:
     Raises
     ------
     ValueError
-        Two modules give a cluster of one name.
+        If two modules define a cluster of one name.
     """
     clusters: dict[str, Cluster] = {}
     for path in sorted(Path(__file__).parent.glob("test_*.py")):

@@ -12,7 +12,7 @@ from orchestration.settings.home import Home
 
 @pytest.fixture(scope="session")
 def minimal_home(many_clusters_home: Home) -> Home:
-    """A refreshed home with every minimal cluster of this folder among others; read it, never change it."""
+    """A refreshed home with every minimal cluster of this folder, among others. Tests must not change it."""
     return many_clusters_home
 
 

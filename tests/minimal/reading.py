@@ -1,4 +1,4 @@
-"""What tests ask the published file of the minimal clusters."""
+"""Queries of tests on the published file of the minimal clusters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def ask(minimal: duckdb.DuckDBPyConnection, cluster: str, query: str) -> Rows:
-    """Return the rows of a query for a cluster, which it calls `$cluster`; one that names none is given it."""
+    """Return the rows of a query for a cluster. A query without `$cluster` gets a condition on it."""
     if "$cluster" not in query:
         before, order, after = query.partition(" order by ")
         query = f"{before} {'and' if ' where ' in before else 'where'} cluster_id = $cluster{order}{after}"
@@ -52,7 +52,7 @@ def causes(minimal: duckdb.DuckDBPyConnection, cluster: str) -> dict[int, str]:
 
 
 def spans(minimal: duckdb.DuckDBPyConnection, cluster: str, kind: str) -> Rows:
-    """Return beginning and end of what a kind of log covers, in days after 1 May, and how it is known."""
+    """Return the beginning and end of a kind's spans, in days after 1 May, and their source."""
     since = "date_diff('second', timestamp '2024-05-01', {}) / 86400"
     columns = f"{since.format('from_at')}, {since.format('to_at')}, known_by"
     return ask(minimal, cluster, f"{columns} from ops.spans where kind = '{kind}' order by from_at")

@@ -1,4 +1,4 @@
-"""Days of accounting that are missing add neither exposure nor failures, and idle days are not missing."""
+"""Missing days of accounting add neither exposure nor failures. Idle days are not missing."""
 
 import pytest
 from pytest import approx
@@ -18,10 +18,10 @@ def record(job_id, nodes, node_count, start, end, state="COMPLETED"):
 
 
 def daily(name, days=DAYS, *, empty_days=(), is_idle=False):
-    """Exports by day: jobs of two hours on a node one after the other, one of 8 nodes from the third to the 23rd day.
+    """Return daily exports: jobs of two hours on a node, one after the other, and one of 8 nodes from day 3 to day 23.
 
-    A job of the second day is lost with its node, and one of the 22nd. A job still runs at the end. Job numbers of the
-    days that were not exported are missing unless the cluster was idle.
+    A job of the second day and one of the 22nd fail with their nodes. A job still runs at the end. Job numbers of days
+    without export are missing unless the cluster was idle.
     """
     cluster = Cluster()
     for day in empty_days:
@@ -129,7 +129,7 @@ def test_truth(minimal, cluster, query, expected):
 
 
 def test_idle_days_count_where_exports_of_them_are_empty_or_no_job_number_is_missing(minimal):
-    """Node n1 runs 190 hours but for the first two, n2 2 hours, 8 nodes 480 hours: a rate of 11.9."""
+    """Node n1 runs 190 hours without the first two, n2 2 hours, 8 nodes 480 hours: a rate of 11.9."""
     for cluster in ("sixteen-days-empty", "sixteen-days-idle"):
         assert len(spans(minimal, cluster, "sacct")) == 1
         assert rate(minimal, cluster, "all", "attempts")[:2] == (2, approx((190 + 2 + 8 * 480) / 24))

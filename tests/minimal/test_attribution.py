@@ -1,4 +1,4 @@
-"""How sure it is that the evidence beside a failed attempt belongs to its failure."""
+"""The probability that evidence around a failed attempt belongs to its failure."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def glitch(cluster, node, moment):
 
 
 def busy(jobs, state="COMPLETED", first_id=1, node="n1", first_day=0, glitches=(), settings=""):
-    """Add jobs of fifty minutes, one an hour; beside the ends of some, the link check fails once."""
+    """Add jobs of fifty minutes, one an hour. Near the ends of some, the link check fails once."""
     cluster = Cluster(settings)
     for number in range(jobs):
         cluster.job(first_id + number, node, at(number, days=first_day), at(number, minutes=50, days=first_day), state)
@@ -45,7 +45,7 @@ def short(seconds):
 
 
 def lost_gpus(minutes):
-    """Two jobs of two nodes fail after so many minutes. A minute before each end the kernel reports a lost GPU."""
+    """Two jobs of two nodes fail after some minutes. A minute before each end the kernel reports a lost GPU."""
     cluster = busy(50)
     for day in (5, 6):
         cluster.job(100 + day, "n[1-2]", at(1, days=day), at(1, minutes=minutes, days=day), "FAILED")
@@ -68,7 +68,7 @@ def two_nodes(settings=""):
 
 CLUSTERS = {
     "coincidences": chance(),
-    # No check failed beside the 50 jobs that completed; a GPU was lost 20 seconds before the one that failed ended.
+    # No check failed near the 50 completed jobs. A GPU was lost 20 seconds before the end of the failed job.
     "plain-cause": busy(50)
     .job(100, "n1", at(1, days=5), at(3, days=5), "FAILED")
     .kernel("n1", at(2, minutes=59, seconds=40, days=5), XID_79),
@@ -80,18 +80,18 @@ CLUSTERS = {
     "two-hours-and-a-minute": lost_gpus(121),
     "two-nodes": two_nodes(),
     "two-nodes-pcie-first": two_nodes(settings='[attribution]\npriority = ["pcie"]'),
-    # A node that does not boot for its job is at fault by Slurm's own word; a lost GPU says more.
+    # Slurm itself blames a node that does not boot for its job. A lost GPU is more specific.
     "no-boot": busy(50)
     .job(100, "n1", at(1, days=5), at(2, days=5), "BOOT_FAIL")
     .job(101, "n1", at(4, days=5), at(5, days=5), "BOOT_FAIL")
     .kernel("n1", at(4, minutes=59, days=5), XID_79),
-    # The node fails a job; the check that runs every five minutes sees it when the next job has begun.
+    # The node fails a job. The check, which runs every five minutes, sees the fault after the next job has begun.
     "aftermath": busy(50)
     .job(100, "n1", at(1, days=5), at(3, days=5), "NODE_FAIL")
     .event("n1", at(3, days=5), at(3, seconds=20, days=5), "DOWN", "Not responding", "slurm(64030)")
     .job(101, "n1", at(3, minutes=1, days=5), at(3, minutes=6, days=5), "FAILED")
     .check("n1", at(3, minutes=4, days=5), "check ibstat", 2, "mlx5_0 is Down"),
-    # The clock of n1 is eight minutes ahead, as two boots tell; by that clock the GPU was lost after the window closed.
+    # Two boots show that the clock of n1 is eight minutes ahead. On it, the GPU was lost after the window closed.
     "clock-ahead": busy(50)
     .slurmctld(at(3, days=4), "Node n1 rebooted 180 secs ago")
     .kernel("n1", at(3, minutes=5, days=4), BOOT)
@@ -103,7 +103,7 @@ CLUSTERS = {
 
 
 def failures(minimal, cluster):
-    """Probabilities of a cluster's failures by job."""
+    """Return the probabilities of a cluster's failures by job."""
     query = "job_id_raw, posterior_probability from marts.fct_failures inner join marts.fct_attempts"
     return dict(ask(minimal, cluster, f"{query} using (cluster_id, attempt_id) order by job_id_raw"))
 
@@ -119,14 +119,14 @@ def test_evidence_without_coincidences_is_a_cause(minimal):
 
 
 def test_a_job_of_a_second_does_not_explain_its_own_evidence(minimal):
-    """Two seconds more tell nothing else: no failure came before."""
+    """Two seconds more change nothing: no failure came before."""
     brief, longer = (failures(minimal, name) for name in ("one-second", "three-seconds"))
     assert min(brief.values()) > 0.99
     assert brief == pytest.approx(longer)
 
 
 def test_a_minute_more_or_less_of_runtime_changes_no_cause(minimal):
-    """Runtimes are judged by class; two jobs that end at the border of a class, or just behind it, fill it alone."""
+    """Runtimes are judged by class. Two jobs at the border of a class, or just beyond it, are alone in the class."""
     for border, behind in (("ten-minutes", "eleven-minutes"), ("two-hours", "two-hours-and-a-minute")):
         at_border = failures(minimal, border)
         assert min(at_border.values()) > 0.98

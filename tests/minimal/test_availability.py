@@ -1,4 +1,4 @@
-"""What the nodes delivered, and whether the error budget burns."""
+"""The availability of nodes, and the burn rate of the error budget."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def two_days(settings=""):
 
 
 def out_daily(minutes, days):
-    """Two nodes for 29 days, of which one is down on some days: 48 node-hours a day, of which 0.48 may fail."""
+    """Two nodes for 29 days; one is down on some days. Of the 48 node-hours a day, 0.48 may fail."""
     settings = "".join(SPAN.format(kind=kind, to="2024-05-30") for kind in ("sacct", "events"))
     cluster = Cluster(f"[availability]\nobjective = 0.99\n{settings}")
     for day in range(29):
@@ -30,7 +30,7 @@ def out_daily(minutes, days):
 
 CLUSTERS = {
     # No job can use a host that only a list of places names.
-    # n1: planned 8 to 12, of which a fault takes two hours, and two hours more; 25 to 28, an hour of it with a job.
+    # n1: planned work 8 to 12, two hours of it with a fault, which lasts two hours more; 25 to 28, an hour with a job.
     "hours-of-every-kind": two_days("[availability]\nobjective = 0.9\n")
     .event("n1", at(8), at(12), "DRAIN", "maint: replace cable")
     .event("n1", at(10), at(14), "DOWN", "PSU failure")
@@ -58,23 +58,23 @@ CLUSTERS = {
 
 
 HOURS = {
-    # Failed: 12 to 14 and 26 to 28 of n1, as a job has it until 26, and three hours of n2 for no known reason.
+    # Failed: n1 from 12 to 14 and from 26 to 28 (a job has it until 26), and three hours of n2 for no known reason.
     "hours-of-every-kind": (22, 63, 4, 7, 0, 96, 3),
-    # Without the states of nodes what no job held is unknown.
+    # Without the states of nodes, hours without a job are unknown.
     "states-of-nodes-unknown": (22, 0, 0, 0, 74, 96, 0),
     # A gap that ends at midnight hides nothing of the day after.
     "gap-until-midnight": (24, 35, 0, 1, 84, 144, 0),
-    # Out from 8 until a job starts at 20 hours. Of the second day nothing but jobs is known.
+    # Out from 8 until a job starts at 20 hours. On the second day, only jobs are known.
     "out-when-the-node-events-end": (22, 20, 0, 12, 42, 96, 0),
 }
 """Node-hours allocated, idle, planned out, failed, unknown, in total, and unmapped."""
 SHARES = {
-    # Planned hours are in no share. 7 of 92 hours failed, and 9.2 may fail.
+    # Shares exclude planned hours. 7 of 92 hours failed, and 9.2 may fail.
     "hours-of-every-kind": (*[85 / 92] * 3, 1 - 7 / 9.2),
     "states-of-nodes-unknown": (None, 22 / 96, 1, None),
     "out-when-the-node-events-end": (36 / 48, 42 / 96, 84 / 96, None),
 }
-"""Availability and its limits, and the share of the error budget that is left."""
+"""Availability with its limits, and the remaining share of the error budget."""
 BURNS = {
     # On the second day 5 of 48 hours failed, and 4.8 may.
     "hours-of-every-kind": (5 / 4.8, None, None, None, None),
@@ -83,7 +83,7 @@ BURNS = {
     "burns-slowly": (*[0.6 / 0.48] * 4, "slow"),
     "burned-and-stopped": (0, 0, 0, 30 / 13.44, None),
 }
-"""Burn rates of 1, 3, 7 and 28 days, and the pace that a long and a short window say."""
+"""Burn rates of 1, 3, 7 and 28 days, and the pace by a long and a short window."""
 COLUMNS = {
     "allocated_node_hours, idle_node_hours, planned_out_node_hours, failed_node_hours, unknown_node_hours, "
     "total_node_hours, unmapped_node_hours": HOURS,

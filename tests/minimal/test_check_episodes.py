@@ -1,4 +1,4 @@
-"""When a check that fails again tells of a new fault, and when it still tells of the old one."""
+"""Whether a check that fails again reports a new fault or still the old one."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.minimal.reading import ask
 
 
 def failing(*minutes):
-    """Logs of a check that fails so many minutes after ten o'clock."""
+    """Return logs of a check that fails at these minutes after ten o'clock."""
     cluster = Cluster().job(1, "n1", at(0), at(9)).job(2, "n1", at(20), at(23))
     for minute in minutes:
         cluster.check("n1", at(10, minutes=minute), "check pci", message="link width is x8")
@@ -21,7 +21,7 @@ def sel(number, clock, event):
 
 
 def xid_event(clock, code="94"):
-    """An event of NVSentinel's check of the kernel's log."""
+    """Return an event of NVSentinel's check of the kernel's log."""
     return json.dumps(
         {
             "checkName": "SysLogsXIDError",
@@ -51,7 +51,7 @@ def nvsentinel(minutes, is_healthy, *gpus):
 
 
 CLUSTERS = {
-    # The agent starts anew after half an hour and tells the state of each GPU; what it says of all comes last.
+    # The agent restarts after half an hour and reports the state of each GPU, and last the state of all.
     "gpus-watched-apart": failing(-60).file(
         "health/nvsentinel.jsonl",
         nvsentinel(0, False, "3"),
@@ -63,7 +63,7 @@ CLUSTERS = {
         nvsentinel(150, True),
         nvsentinel(180, False, "3"),
     ),
-    # Entries of one second, of quarters of an hour that follow one another, and some from before the clock was set.
+    # Entries of one second, of successive quarters of an hour, and some from before the clock was set.
     "event-log": failing(-60).file(
         "health/n1/sel.log",
         "  1 | Pre-Init | 0000000089 | Power Supply #0x51 | Presence detected | Asserted",
@@ -73,7 +73,7 @@ CLUSTERS = {
         sel(5, "10:00:00", "Power Supply #0x52 | Power Supply AC lost"),
         *(sel(6 + step, f"11:{15 * step:02}:00", "Memory #0x53 | Uncorrectable ECC") for step in range(3)),
     ),
-    # NVSentinel writes down each Xid as it comes.
+    # NVSentinel records each Xid when it occurs.
     "events-of-an-agent": Cluster()
     .job(1, "n1", at(0), at(9))
     .job(2, "n1", at(10), at(11), "FAILED")
@@ -84,11 +84,11 @@ CLUSTERS = {
 
 
 ONSETS = {
-    # Entries of an event log are events of their moments.
+    # Each entry of an event log is an event at its time.
     "event-log": [-60, 0, 60, 75, 90],
-    # An Xid that strikes again is a new event.
+    # A repeated Xid is a new event.
     "events-of-an-agent": [58, 118],
-    # One GPU that is healthy says nothing of another.
+    # A healthy GPU says nothing about another GPU.
     "gpus-watched-apart": [-60, 0, 60, 120, 180],
 }
 """Minutes after ten o'clock at which a fault begins."""

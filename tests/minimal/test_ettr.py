@@ -1,4 +1,4 @@
-"""ETTR and lost work: what a time limit or a failure loses since the last checkpoint."""
+"""ETTR and lost work: a time limit or a failure loses the work since the last checkpoint."""
 
 import pytest
 from pytest import approx
@@ -17,12 +17,12 @@ def runs_cut_off(cluster):
 
 FAILED_AFTER_TEN_HOURS = (1, "n1", at(0), at(10), "NODE_FAIL")
 CLUSTERS = {
-    # Nobody knows since when it could have started.
+    # The time from which it could have started is unknown.
     "eligible-not-exported": Cluster()
     .job(99, "n9", at(0), at(0), Eligible="Unknown")
     .job(1, "n[1-4]", at(1), at(49), submit=at(0), Eligible="Unknown"),
     "checkpoints-every-ten-minutes": Cluster("[ettr]\ncheckpoint_minutes = 10\n").job(*FAILED_AFTER_TEN_HOURS),
-    "checkpoints-not-told": Cluster().job(*FAILED_AFTER_TEN_HOURS),
+    "checkpoints-unknown": Cluster().job(*FAILED_AFTER_TEN_HOURS),
     "three-failures-of-a-second-each": Cluster()
     .job(1, "n1", at(0), at(seconds=1), "NODE_FAIL")
     .job(1, "n1", at(seconds=2), at(seconds=3), "NODE_FAIL")
@@ -32,7 +32,7 @@ CLUSTERS = {
 
 
 TRUTHS = {
-    "where nobody knows how long a run queued nobody knows its ETTR": (
+    "the ETTR of a run is unknown if its queue time is unknown": (
         "eligible-not-exported",
         "queue_hours, scheduled_hours, productive_hours, ettr, gpu_hours from marts.fct_job_runs where node_count = 4",
         [(None, 48, approx(48 - 5 / 60), None, 48 * 32)],
@@ -42,8 +42,8 @@ TRUTHS = {
         "lost_gpu_hours from marts.fct_failures",
         [(8 * 5 / 60,)],
     ),
-    "and half an hour where none is said": (
-        "checkpoints-not-told",
+    "and half an hour without a setting": (
+        "checkpoints-unknown",
         "lost_gpu_hours from marts.fct_failures",
         [(4.0,)],
     ),
@@ -61,7 +61,7 @@ def test_truth(minimal, cluster, query, expected):
 
 
 def test_the_bounds_hold_what_a_time_limit_left(minimal):
-    """After five minutes, an hour of work and three minutes of writing in turn: what was written in time is saved."""
+    """After five minutes, an hour of work and three minutes of writing alternate. Completed checkpoints are saved."""
     runs = minimal.execute(
         """
         select

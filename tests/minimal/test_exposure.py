@@ -1,4 +1,4 @@
-"""What adds to the exposure of a rate: what still runs, each node once however many jobs share it, no lost ends."""
+"""The exposure of a rate: running jobs count, a node counts once for all jobs that share it, lost ends do not count."""
 
 import pytest
 from pytest import approx
@@ -9,7 +9,7 @@ from tests.minimal.reading import ask, halves, rate
 
 
 def twelve_ended_and_one_running():
-    """Twelve attempts of 8 nodes for 10 days, three of them NODE_FAIL; one of 512 nodes for 30 days and on."""
+    """Twelve attempts of 8 nodes for 10 days, three of them NODE_FAIL; one of 512 nodes that runs after 30 days."""
     cluster = Cluster().job(99, "n900", at(0), at(0))
     for number in range(12):
         start = at(days=10 * (number % 3))
@@ -20,7 +20,7 @@ def twelve_ended_and_one_running():
 
 
 def sixteen_shared_nodes():
-    """Eight jobs of one GPU on each of 16 nodes for 10 days; on four of them, one is lost as its node fails."""
+    """Eight jobs of one GPU on each of 16 nodes for 10 days. On four nodes, one job is lost when the node fails."""
     cluster = Cluster().job(999, "n99", at(0), at(0)).inventory("n[1-16]")
     for node in range(1, 17):
         for gpu in range(8):
@@ -38,7 +38,7 @@ def sixteen_shared_nodes():
 
 
 def large_jobs_share_nodes():
-    """Two jobs of 160 GPUs hold half of each of 40 nodes for ten days; as one of the nodes fails, one job is lost."""
+    """Two jobs of 160 GPUs hold half of each of 40 nodes for ten days. When one node fails, one job is lost."""
     cluster = Cluster().job(99, "n99", at(0), at(0)).inventory("n[1-40]")
     for number, state in enumerate(("COMPLETED", "NODE_FAIL"), 1):
         half = "cpu=1280,gres/gpu=160,node=40"
@@ -47,7 +47,7 @@ def large_jobs_share_nodes():
 
 
 def one_job_under_a_switch():
-    """A job of four nodes for ten days ends as all four lose their links; four jobs of a node go on beside it."""
+    """A job of four nodes for ten days ends when all four lose their links. Four jobs of one node each go on."""
     cluster = Cluster().inventory("n[1-8]").job(1, "n[1-4]", at(0), at(days=10), "NODE_FAIL")
     for node in range(1, 5):
         cluster.kernel(f"n{node}", at(days=10, seconds=-20), "mlx5_core 0000:1a:00.0: Port: 1 Link DOWN")
@@ -56,7 +56,7 @@ def one_job_under_a_switch():
 
 
 def six_ended_by_maintenance():
-    """Six jobs of a node for ten days, ended as their nodes are taken down; a seventh, and six other nodes, go on."""
+    """Six jobs of one node for ten days end when their nodes are taken down. A seventh, and six other nodes, go on."""
     cluster = Cluster().job(99, "n9", at(0), at(0))
     for number in range(1, 7):
         cluster.job(number, f"n{number}", at(0), at(days=10), "NODE_FAIL")
@@ -67,9 +67,9 @@ def six_ended_by_maintenance():
 
 
 def ended_by_hand_for_maintenance():
-    """Three nodes drain for maintenance; an hour later root cancels the job of one, and that of another is requeued.
+    """Three nodes drain for maintenance. An hour later root cancels the job of one and requeues the job of another.
 
-    The job of the third is cancelled by its user, and root cancels one on a node that nobody takes out of service.
+    The user of the third cancels its job, and root cancels a job on a node that stays in service.
     """
     cluster = Cluster().job(99, "n9", at(0), at(0))
     for number, state in enumerate(("CANCELLED by 0", "REQUEUED", "CANCELLED by 1000"), 1):
@@ -80,7 +80,7 @@ def ended_by_hand_for_maintenance():
 
 
 def powered_off_while_draining():
-    """A node drains for maintenance; an hour later it is switched off under its job. Another is lost beforehand."""
+    """A node drains for maintenance. An hour later it is switched off with its job. Another is lost before."""
     cluster = Cluster().job(99, "n9", at(0), at(0))
     cluster.event("n1", at(days=5), at(days=6), "DRAIN", "planned maintenance")
     cluster.job(1, "n1", at(days=4), at(hours=1, days=5), "NODE_FAIL")
@@ -127,21 +127,21 @@ RATES = [
     ),
     ("runs-for-thirty-days", "gpus_gt_128", "attempts", (0, 15_360, None)),
     ("nothing-ended-yet", "all", "attempts", (0, 0, None)),
-    # 24 + 12 + 24 hours on a node each; the end of the window is not that of job 3.
+    # 24 + 12 + 24 hours on one node each. The end of the window is not the end of job 3.
     ("a-day-cut-out", "all", "attempts", (0, approx(2.5), None)),
-    # Its node was given to another job on the second day: nobody knows for how long it ran.
+    # Its node had another job on the second day, so its runtime is unknown.
     ("lost-its-end", "all", "attempts", (0, 1, None)),
-    # Two nodes run for three days of four: time suspended is no exposure, and it holds the node.
+    # Two nodes run for three days of four: suspended time holds the node, but is no exposure.
     ("suspended-while-running", "all", "attempts", (0, approx(6), None)),
     ("suspended-while-running", "nodes", "incidents", (0, approx(8), None)),
-    # 4 / 160 physical node-days = 25 per 1,000; over the 1,280 node-days that eight jobs a node are charged, 3.13.
+    # 4 / 160 physical node-days = 25 per 1,000. Over the 1,280 node-days charged to eight jobs per node: 3.13.
     ("shared-nodes", "nodes", "incidents", (4, approx(160), approx(25))),
     ("shared-nodes", "all", "attempts", (4, approx(1280), approx(3.125))),
     ("shared-nodes", "whole_nodes", "attempts", (0, 0, None)),
     # One job ended once, in 8 nodes x 10 days: one node-incident, not four.
     ("job-under-a-switch", "nodes", "incidents", (approx(1, abs=0.02), approx(80), approx(12.5, abs=0.25))),
     ("large-jobs-share-nodes", "gpus_gt_128", "attempts", (1, approx(800), approx(1.25))),
-    # What maintenance ended is censored, and counts for the paper alone.
+    # Jobs that maintenance ended are censored, and count for the paper's rule only.
     ("maintenance", "all", "attempts", (0, 140, None)),
     ("maintenance", "all", "attempts_paper", (6, 140, approx(6000 / 140))),
 ]
@@ -152,7 +152,7 @@ TRUTHS = {
     ),
     "shared nodes are the reference": ("shared-nodes", REFERENCE, [("nodes", "incidents")]),
     "nodes that large jobs share are the reference": ("large-jobs-share-nodes", REFERENCE, [("nodes", "incidents")]),
-    # 1 / 400 physical node-days = 2.5 per 1,000, not 1 / 800 of what jobs are charged: 32 nodes last 12.5 days.
+    # 1 / 400 physical node-days = 2.5 per 1,000, not 1 / 800 charged node-days: 32 nodes last 12.5 days.
     "large jobs that share nodes are projected with the rate of the nodes": (
         "large-jobs-share-nodes",
         "population, mttf_hours / 24 from estimates.est_mttf_projections where gpu_count = 256",

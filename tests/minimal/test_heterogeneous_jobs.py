@@ -1,4 +1,4 @@
-"""The size of a heterogeneous job is that of all its components; their GPUs, hours and node-days are counted once."""
+"""A heterogeneous job has the size of all its components. Their GPUs, hours and node-days are counted once."""
 
 import pytest
 
@@ -11,7 +11,7 @@ UNKNOWN = {"AllocTRES": "cpu=512,gres/gpu=NONE,node=8", "ReqTRES": "cpu=512,node
 def of_two_components() -> Cluster:
     """Job 23 has 96 GPUs on 12 nodes and 64 on 8. A node of the second fails on day 10; both run again for ten days.
 
-    Job 3 has 64 GPUs for ten days. Of job 40, 96 GPUs are known, and those of its other component are not.
+    Job 3 has 64 GPUs for ten days. Job 40 has 96 known GPUs and a component with unknown GPUs.
     """
     cluster = Cluster().job(99, "n99", at(0), at(0)).inventory("n[1-20]")
     for job_id, raw, nodes, state in (("23+0", "23", "n[1-12]", "REQUEUED"), ("23+1", "24", "n[13-20]", "NODE_FAIL")):
@@ -23,9 +23,9 @@ def of_two_components() -> Cluster:
 
 
 def of_failed_components(state: str = "NODE_FAIL") -> Cluster:
-    """Job 123 has a component on n1, one on n2 and n3, and one on n4 that was done long before the others ended.
+    """Job 123 has a component on n1, one on n2 and n3, and one on n4 that ends long before the others.
 
-    Both run for two hours, and again after the requeue.
+    The first two run for two hours, and again after the requeue.
     """
     cluster = Cluster().job(99, "n[1-4]", at(0), at(1)).job("123+2", "n4", at(8), at(9), "FAILED", JobIDRaw="125")
     for job_id, raw, nodes in (("123+0", "123", "n1"), ("123+1", "124", "n[2-3]")):

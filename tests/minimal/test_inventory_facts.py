@@ -1,4 +1,4 @@
-"""What an inventory says: GPUs of jobs and nodes, the hosts of nodes, and states that a later snapshot leaves true."""
+"""Facts from an inventory: GPUs of jobs and nodes, hosts of nodes, and states that a later snapshot does not change."""
 
 import pytest
 
@@ -10,12 +10,12 @@ XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."
 
 
 def of_gpus(gpus: int, nodes: int = 1) -> dict[str, str]:
-    """Resources of a record that claims so many GPUs."""
+    """Return the resource fields of a record that claims a number of GPUs."""
     return {"AllocTRES": f"cpu=8,gres/gpu={gpus},node={nodes}", "ReqTRES": f"cpu=8,gres/gpu={gpus},node={nodes}"}
 
 
 def on_a_cloud(host: str, address: str = "10.0.0.155") -> Cluster:
-    """A job that fails beside a lost GPU on its node, which the kernel's log calls by the name of its host."""
+    """A job fails with a lost GPU on its node. The kernel's log calls the node by the name of its host."""
     return (
         Cluster()
         .job(1, "q1-st-p5-[1-2]", at(0), at(6))
@@ -42,7 +42,7 @@ def snapshot(cluster: Cluster, day: int, states: dict[str, str]) -> Cluster:
 
 
 def failed_beside_a_withdrawal() -> Cluster:
-    """Jobs of eighteen days, then one on each node that fails two minutes after its node was asked to drain, if it was.
+    """Jobs of eighteen days, then one on each node that fails two minutes after a request to drain, if there is one.
 
     The snapshot of the next midnight shows n1 down and n2 still draining.
     """
@@ -67,7 +67,7 @@ CLUSTERS = {
     .job(4, "x1", at(0), at(1), **UNTOLD)
     .job(5, "c1,x1", at(0), at(1), **UNTOLD)
     .job(6, "c1", at(2), at(3), "NODE_FAIL", **UNTOLD),
-    # Nodes of 8 GPUs, and one record each that cannot be.
+    # Nodes of 8 GPUs, each with one impossible record.
     "gpus-of-a-million": Cluster()
     .inventory("n[1-2]")
     .job(1, "n[1-2]", at(0), at(10))
@@ -78,11 +78,11 @@ CLUSTERS = {
     "host-by-name": on_a_cloud("ip-10-0-0-155"),
     "host-by-name-with-its-domain": on_a_cloud("ip-10-0-0-155.ec2.internal"),
     "host-by-address": on_a_cloud("10.0.0.155"),
-    # The inventory gives the name to both.
+    # The inventory has the host name for both nodes.
     "host-of-two-nodes": on_a_cloud("10.0.0.156", address="10.0.0.156"),
     "still-withdrawn": failed_beside_a_withdrawal(),
     "shown-back-later": snapshot(failed_beside_a_withdrawal(), 29, BACK),
-    # The row of the drain tells its end, and only the snapshot tells when it was asked for.
+    # The row of the drain has its end, and only the snapshot has the time of the request.
     "drained-and-back": snapshot(
         failed_beside_a_withdrawal().event(
             "n2", at(12, days=18), at(9, days=20), "DRAIN", "NHC: check_hw_ib: down", "slurm(64030)"

@@ -1,4 +1,4 @@
-"""What lines of the kernel mean, whoever made the node's GPUs and adapters, from the log to the cause of a failure."""
+"""The meaning of kernel lines, from the log to the cause of a failure, for hardware of any vendor."""
 
 import csv
 
@@ -48,21 +48,21 @@ FAULTS = {
     "f11": ("pcie", ["pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000"]),
     "f12": ("main_memory", ["mce: Uncorrected hardware memory error in user-access at 7f2c00"]),
     "f13": ("block_device", ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00']),
-    # Non-fatal by the driver's own word, but a program lost its GPU to it; or to what no line tells but the clean-up's.
+    # Non-fatal for the driver, but a program lost its GPU; or only the line of the clean-up shows the cause.
     "x01": ("gpu_nvlink", [LINK.format("Fatal")]),
     "x02": (None, [LINK.format("Nonfatal")]),
     "x03": ("gpu_nvlink", [LINK.format("Nonfatal"), f"{CLEAN_UP}146"]),
     "x04": ("gpu_memory", [f"{CLEAN_UP}94"]),
     "x05": ("gpu_memory", [f"{XID}94, Contained: SM (0x1)", f"{CLEAN_UP}94"]),
     "x06": (None, [f"{XID}13, Graphics Exception: Shader Program Header 11 Error", f"{CLEAN_UP}13"]),
-    # A reset or reboot is required by the fault beside it.
+    # The fault next to it requires a reset or reboot.
     "x07": ("gpu_unavailable", [f"{RECOVERY}0x2 (Node Reboot Required)"]),
     "x08": ("gpu_driver_firmware", [f"{XID}109, CTX SWITCH TIMEOUT", f"{RECOVERY}0x1 (GPU Reset Required)"]),
     "x09": ("gpu_memory", [f"{XID}95, Uncontained: LTC TAG", f"{RECOVERY}0x1 (GPU Reset Required)"]),
     "x10": (None, [f"{RECOVERY}0x3 (Drain P2P)"]),
     "x11": (None, [f"{RECOVERY}0x4 (Drain and Reset)"]),
 }
-"""What is the cause of a job that fails, and the lines just before, by node."""
+"""The cause of a failed job and the lines just before its end, by node."""
 
 LOST = {
     "n01": "watchdog: BUG: soft lockup - CPU#85 stuck for 159s! [python:4242]",
@@ -73,7 +73,7 @@ LOST = {
 
 
 def wordings():
-    """Write the example of each rule into the log of a node of its own, between lines that say nothing."""
+    """Write the example of each rule into the log of a separate node, between lines without a meaning."""
     cluster = Cluster().job(1, f"r[00-{len(RULES) - 1:02}]", at(1), at(20))
     for node, rule in NODES.items():
         cluster.kernel(node, at(10), "usb 1-1: new high-speed USB device")
@@ -83,7 +83,7 @@ def wordings():
 
 
 def faults():
-    """Write lines just before the end of a job of their own."""
+    """Write each case's lines just before the end of a separate job."""
     cluster = Cluster('[accelerators]\ngres = ["gpu", "hpu"]\n')
     for number, (node, (_, lines)) in enumerate(FAULTS.items()):
         resources = "cpu=64,gres/hpu=8,node=1" if node == "f06" else "cpu=64,gres/gpu=8,node=1"

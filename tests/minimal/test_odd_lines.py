@@ -1,4 +1,4 @@
-"""Odd lines stop nothing: clusters full of them are published beside the others, and every line is accounted for."""
+"""Odd lines stop nothing: clusters full of them are published with the others, and every line is accounted for."""
 
 import pytest
 
@@ -45,7 +45,7 @@ CLUSTERS = {
         "2,n1,2024-05-02,9999-12-31,GPU,,open,for ever",
         "4,n2,2024-05-02,2024-05-03,GPU,replaced,closed,good",
     ),
-    # Records are quarantined, which are more than a hundredth of all.
+    # More than a hundredth of the records are quarantined.
     "odd-accounting": good("[quarantine]\nmax_share = 0.05")
     .job(201, "", at(3), at(4))
     .job(202, "n1", at(5), at(4), submit=at(6))

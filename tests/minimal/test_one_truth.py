@@ -1,7 +1,7 @@
-"""One truth: no page and no command says another number of the same thing than another one does.
+"""One truth: all pages and commands report the same number for the same quantity.
 
-Each statement of a number that a reader may hold against another is found by its words, in all pages, in the summary,
-in what commands print and in the metrics. All that are about one thing have one value.
+Regular expressions find each number that readers may compare, in all pages, in the summary, in the output of commands
+and in the metrics. All statements about one quantity have one value.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ STATEMENTS = {
     "MTTF of the whole cluster": (r"MTTF of a job on all [\d,]+ GPUs:? ([\d.,]+ \w+) \[",),
     "verdict on the last month": (r"(Worse than|Better than|No change shown since|Cannot tell whether it is worse)",),
 }
-"""What a number is of (definition, population, unit), and the words that say it."""
+"""A quantity (definition, population, unit), and the words that state it."""
 SERIES = {
     "failures_per_1000_node_days": ("", "failure rate {} per 1,000 node-days", short),
     "mttf_hours": ('job="whole_cluster"', "MTTF of a job on all 1 GPUs {} [", duration),
     "expected_infrastructure_failures": ("", "{} infrastructure failures expected", short),
     "expected_lost_gpu_hours": ('period="study"', "{} GPU-hours lost, each loss counted with its probability", short),
 }
-"""Labels that a series of the metrics has, and how a page says what it tells."""
-Told = dict[str, dict[str, dict[str, set[str]]]]
+"""The labels of a metric's series, and the sentence of a page with the same value."""
+Statements = dict[str, dict[str, dict[str, set[str]]]]
 
 
 def statements(text: str) -> Iterator[tuple[str, str]]:
-    """Find what a text says, by what it is about; without the zeros that one writer adds and another does not."""
+    """Yield the quantities and values in a text, without the zeros that only some writers add."""
     for thing, patterns in STATEMENTS.items():
         for value in (value for pattern in patterns for value in re.findall(pattern, text)):
             yield thing, f"{float(value.replace(',', '')):g}" if value[-1].isdigit() else value
 
 
-def told_by(home: Home, names: set[str]) -> Told:
-    """Gather what each source says of each cluster, by what it is about."""
+def statements_by(home: Home, names: set[str]) -> Statements:
+    """Collect the values of each source for each cluster, by quantity."""
     with published(home.published_file) as con:
         query_rows = read_queries(con)
     chosen = [row for row in query_rows["clusters"] if row["is_simulated"] or row["cluster_id"] in names]
     page = build(QueryRows({**query_rows, "clusters": chosen}), MADE_AT)
-    sayings: Told = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    sayings: Statements = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     root, summary = parse(render(page, "")), write_summary(page, None, MADE_AT)
     series, outcome = exposition(HomeSettings(home)).decode(), read_outcome(home, "published", 0.0)
     outcome.print(Console(file=(screen := io.StringIO()), width=1000))
@@ -93,9 +93,9 @@ def told_by(home: Home, names: set[str]) -> Told:
 
 
 @pytest.fixture(scope="module")
-def sayings(minimal_home: Home, many_clusters: object) -> Told:
-    """What is said of the capture, of the simulated clusters and of three minimal ones."""
-    return told_by(minimal_home, CAPTURE_AND_MINIMAL)
+def sayings(minimal_home: Home, many_clusters: object) -> Statements:
+    """The statements about the capture, the simulated clusters and three minimal ones."""
+    return statements_by(minimal_home, CAPTURE_AND_MINIMAL)
 
 
 def test_no_source_says_another_number_of_the_same_thing(sayings):

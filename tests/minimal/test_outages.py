@@ -1,4 +1,4 @@
-"""What is one outage of a node, under which reason, and how long the node is out of service."""
+"""Outages of a node: their rows, their reason, and the time out of service."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def used_for_a_month() -> Cluster:
 TIMED_OUT = {
     "flagged": ("capacity", "IDLE+CLOUD+POWERED_DOWN", ()),
     "never": ("capacity", None, ()),
-    "gone": ("capacity", None, ((7, "Node gone now responding"), (9, "powering down node gone"))),
+    "removed": ("capacity", None, ((7, "Node removed now responding"), (9, "powering down node removed"))),
     "answered": (
         "node_fail_unattributed",
         None,
@@ -28,11 +28,11 @@ TIMED_OUT = {
     ),
     "own": ("node_fail_unattributed", "IDLE", ()),
 }
-"""Nodes that did not boot in time: what it means, the state in the inventory and what the controller logged before."""
+"""Nodes that did not boot in time: the cause, the state in the inventory, and earlier lines of the controller."""
 
 
 def of_a_cloud() -> Cluster:
-    """Jobs that wait for nodes to boot, one whose machine is taken back with a notice, and one that loses its node."""
+    """Jobs that wait for nodes to boot, one that loses its machine after a notice, and one that loses its node."""
     cluster = Cluster()
     for number, (node, (_, state, lines)) in enumerate(TIMED_OUT.items()):
         cluster.job(number, node, at(10), at(10.5), "BOOT_FAIL" if number % 2 else "NODE_FAIL")
@@ -59,12 +59,12 @@ CLUSTERS = {
     "a-fault-within-planned-work": used_for_a_month()
     .event("n1", at(8), at(12), "DRAIN", "maint: replace cable")
     .event("n1", at(10), at(14), "DOWN", "PSU failure"),
-    # Switched off in a reservation for maintenance, which took the job with it.
+    # The node is switched off in a reservation for maintenance, which ends the job.
     "switched-off-in-a-reservation": used_for_a_month()
     .job(999, "n1", at(8), at(10), "NODE_FAIL")
     .event("n1", at(10), at(12), "DOWN$", "Not responding", "slurm(64030)"),
-    # Taking n1 down for planned work ends a job of two nodes. The drain of n2, asked for before, takes effect by that.
-    "planned-beside-a-drain": used_for_a_month()
+    # Planned work takes n1 down and ends a job of two nodes. Then the earlier request to drain n2 takes effect.
+    "planned-during-a-drain": used_for_a_month()
     .job(999, "n[1-2]", at(10), at(12), "NODE_FAIL")
     .event("n1", at(12), at(14), "DOWN", "maint: replace cable")
     .event("n2", at(12), at(14), "DRAIN", "PSU failure"),
@@ -79,7 +79,7 @@ CLUSTERS = {
 }
 
 OUTAGES = {
-    # Rows that follow each other are one outage.
+    # Successive rows are one outage.
     "one-outage-of-three-rows": [
         (at(8), at(13), "gpu_unavailable", "HC: xid errors: XID error: 79", 3),
         (at(8, days=2), at(9, days=2), "node_fail_unattributed", "Not responding", 1),
@@ -91,7 +91,7 @@ OUTAGES = {
     ],
     # Rows within a longer row are the same outage.
     "not-responding-within-a-repair": [(at(8), at(12, days=19), "node_fail_unattributed", "Not responding", 3)],
-    # Nobody's fault.
+    # No node failed.
     "cold-start": [(at(8), at(10), "planned", "cold-start", 1)],
     # Slurm marks the state of such a node with a dollar, and its own reports count it as planned.
     "switched-off-in-a-reservation": [(at(10), at(12), "planned", "Not responding", 1)],
@@ -120,7 +120,7 @@ TRUTHS = {
     "a cold start takes its hours": ("cold-start", OUT_HOURS, [(2,)]),
     "a node switched off in a reservation did not fail": ("switched-off-in-a-reservation", ENDED, [("planned", False)]),
     "a drain that the end of a job lets take effect has not ended it": (
-        "planned-beside-a-drain",
+        "planned-during-a-drain",
         ENDED,
         [("planned", False)],
     ),

@@ -1,4 +1,4 @@
-"""A cluster may have records of its failures alone; beside accounting they are evidence that makes no failure."""
+"""A cluster may have only records of failures. With accounting, the records are evidence that creates no failure."""
 
 import datetime as dt
 
@@ -91,7 +91,7 @@ CLUSTERS = {
     "failures-alone": Cluster(SETTINGS).file("failures/list.csv", *RECORDS),
     "failures-without-units": Cluster().file("failures/list.csv", "node,from", "n1,2024-05-02", "n1,2024-05-03"),
     "failures-with-repairs": Cluster(SERVICE_OF_REPAIRS).file("failures/list.csv", *REPAIRS),
-    "failures-beside-jobs": Cluster()
+    "failures-and-jobs": Cluster()
     .job(1, "n1", at(0), at(10), "NODE_FAIL")
     .job(2, "n1", at(0, days=20), at(10, days=20))
     .file("failures/list.csv", "node,from,to,cause", f"n1,{at(10):%FT%TZ},{at(12):%FT%TZ},DIMM"),
@@ -132,7 +132,7 @@ TRUTHS = {
             ("n2", True, None, "main_memory", "failures"),
         ],
     ),
-    # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
+    # 80 and 40 unit-days. Two records begin at one moment. The two records of n1 make it down for two days.
     "the time in service gives a rate with limits": (
         "failures-alone",
         "recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days, "
@@ -159,13 +159,13 @@ TRUTHS = {
             ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
         ],
     ),
-    "beside accounting records stand for themselves": (
-        "failures-beside-jobs", "count(*) from marts.fct_unit_failures", [(1,)],
+    "with accounting, records stand for themselves": (
+        "failures-and-jobs", "count(*) from marts.fct_unit_failures", [(1,)],
     ),
-    "they make no outage": ("failures-beside-jobs", "count(*) from marts.fct_node_outages", [(0,)]),
-    "no event": ("failures-beside-jobs", "count(*) from marts.fct_health_events", [(0,)]),
+    "they make no outage": ("failures-and-jobs", "count(*) from marts.fct_node_outages", [(0,)]),
+    "no event": ("failures-and-jobs", "count(*) from marts.fct_health_events", [(0,)]),
     "and no cause": (
-        "failures-beside-jobs", "failure_category from marts.fct_failures", [("node_fail_unattributed",)],
+        "failures-and-jobs", "failure_category from marts.fct_failures", [("node_fail_unattributed",)],
     ),
     "records of units alone have a period": (
         "failures-of-disks", "first_at, last_at from marts.dim_clusters", [(at(days=1), at(days=5))],
@@ -189,7 +189,7 @@ TRUTHS = {
         "has_enough_data from estimates.est_repairs where failure_category = 'pcie'",
         [(False,)],
     ),
-    # The exchange held for ten days; n1 ran for 49 days after its reboot, and n2 for 41 after what no rule knows.
+    # The exchange held for ten days. n1 ran for 49 days after its reboot, and n2 for 41 after an unknown action.
     "recorded actions are repairs that are followed to the end of the time in service": (
         "failures-with-repairs",
         "repair_action, repair_count, event_count, round(exposure, 3), has_enough_data from estimates.est_repairs "
@@ -224,7 +224,7 @@ def test_what_needs_jobs_is_unknown_and_says_why(minimal):
 @pytest.mark.parametrize(
     ("cluster", "cause", "expected"),
     [
-        # Each node has a gpu0 of its own. n5 has none, and its cause is not stated.
+        # Each node has a gpu0. The record of n5 has no unit and no cause.
         ("failures-of-gpus", "all", (5, 80.0, 8.0, None)),
         ("failures-of-gpus", "all (as recorded)", (4, 80.0, 7.0, "too little to tell: 3 incidents are needed")),
         (
@@ -235,7 +235,7 @@ def test_what_needs_jobs_is_unknown_and_says_why(minimal):
         (
             "failures-of-disks",
             "all",
-            # Of the service that goes on, five days are known. Two disks were down where one was in service.
+            # Five days of the open service are known. Two disks were down, but one was in service.
             (
                 2,
                 5.0,
@@ -253,7 +253,7 @@ def test_the_time_down_is_that_of_units_and_unknown_where_no_record_tells_it(min
 
 @pytest.fixture(scope="module")
 def query_rows(minimal):
-    """What a report is made of."""
+    """The rows behind a report."""
     return read_queries(minimal)
 
 
@@ -295,7 +295,7 @@ def test_what_records_do_not_tell_is_unknown_in_a_report(query_rows):
         pages(query_rows, f"failures-without-{what}")[""].first.tiles for what in ("units", "ends")
     )
     assert without_units[0].value == without_units[4].value == without_ends[4].value == "unknown"
-    assert "recorded" in keys(pages(query_rows, "failures-beside-jobs")["failures"])
+    assert "recorded" in keys(pages(query_rows, "failures-and-jobs")["failures"])
     assert "recorded" not in keys(pages(query_rows, "secrets")["failures"])
 
 

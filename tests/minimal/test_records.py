@@ -1,4 +1,4 @@
-"""What records say and what they do not: GPUs, jobs that never started, excluded nodes, attempts not exported."""
+"""Facts that records have or lack: GPUs, jobs that never started, excluded nodes, attempts that were not exported."""
 
 import itertools
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ HEADER = "JOBID|JOBID|STATE|SUBMIT_TIME|START_TIME|USER|PARTITION|NODES|NODELIST
 
 
 def requeued(state: str = "COMPLETED", **fields: str) -> Cluster:
-    """Job 2 ran from 1:00, was requeued at 3:00 and ran again; only its last record is there."""
+    """Job 2 ran from 1:00, was requeued at 3:00 and ran again. Only its last record is present."""
     return (
         Cluster()
         .job(1, "n[1-2]", at(0), at(1))
@@ -36,10 +36,10 @@ WINDOWS = {
 
 
 def truncated(cluster: Cluster, first_job: int, edges: Iterable[float], is_rolling: bool) -> None:
-    """Add jobs as `sacct -T` shows them in windows between edges; a rolling export sees those running that go on.
+    """Add jobs as `sacct -T` shows them in windows between edges. A rolling export shows jobs that go on as running.
 
-    The first runs from 2:00 to 30:00 and fails, two of its hours suspended from 5:00; the second still runs at 49:00;
-    the third is resized at 20:00 and runs from 10:00 to 27:00; the fourth is requeued in the second of its submission.
+    The first runs from 2:00 to 30:00, is suspended for two hours from 5:00, and fails. The second still runs at 49:00.
+    The third runs from 10:00 to 27:00 and is resized at 20:00. The fourth is requeued in the second of its submission.
     """
     jobs = [
         (0, "n1", 1, 2, 30, "FAILED", (5, 7)),
@@ -68,7 +68,7 @@ def truncated(cluster: Cluster, first_job: int, edges: Iterable[float], is_rolli
 
 
 def slices() -> Cluster:
-    """Give the same jobs in all windows, those of each from a hundred on, and last one of which a window is missing."""
+    """Add the same jobs in all windows, with ids from another hundred for each export. The last lacks a window."""
     cluster = Cluster()
     for number, (sets, is_rolling) in enumerate(itertools.product(WINDOWS.values(), (False, True))):
         for edges in sets[:: -1 if is_rolling else 1]:
@@ -79,7 +79,7 @@ def slices() -> Cluster:
 
 CLUSTERS = {
     "slices": slices(),
-    # GPU accounting began on the third day; on its morning a job without GPUs ran.
+    # GPU accounting began on the third day. In its morning a job without GPUs ran.
     "gpus-named-since-day-3": Cluster()
     .job(1, "n1", at(1), at(2), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1")
     .job(2, "n1", at(days=2, hours=1), at(days=2, hours=2), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1")
@@ -102,16 +102,16 @@ CLUSTERS = {
     "gpus-without-a-count": Cluster()
     .job(1, "n1", at(1), at(2))
     .job(2, "n1", at(3), at(5), "NODE_FAIL", AllocTRES="cpu=64,gres/gpu=NONE,node=1"),
-    # Older versions of Slurm print the end of a job that was cancelled while it waited as its start.
+    # If a waiting job is cancelled, older versions of Slurm print its end as its start.
     "cancelled-while-waiting": Cluster()
     .job(1, "n1", at(1), at(2))
     .job(2, "n1", at(6), at(6), "CANCELLED by 1004", submit=at(3), **WAITED),
-    # A prolog fails at once: the job is requeued in the second of its submission, and both records have that Submit.
+    # A prolog fails at once. The job is requeued in the second of its submission, so both records have one Submit.
     "requeued-in-its-second": Cluster()
     .job(1, "n1", at(0), at(1))
     .job(2, "n1", at(3), at(3), "REQUEUED", submit=at(3))
     .job(2, "n1", at(4), at(6), submit=at(3)),
-    # Room is made for tasks of array 123; 130 starts next, and the one whose own id is 123 an hour later.
+    # Slurm makes room for tasks of array 123. Task 130 starts next, and the task with the id 123 an hour later.
     "room-for-an-array": Cluster()
     .job(58, "n1", at(0), at(1), "PREEMPTED")
     .slurmctld(at(1), "preempted JobId=58 has been requeued to reclaim resources for JobId=123_*")
@@ -119,7 +119,7 @@ CLUSTERS = {
     .job(123, "n1", at(2, seconds=1), at(3), JobID="123_2", submit=at(0))
     .job(123, "None assigned", None, None, "PENDING", JobID="123_*", submit=at(0))
     .job(58, "n1", at(4), at(5), submit=at(1)),
-    # n3 is drained and nothing else names it; of n9 every kind of log tells, though the cluster has no such node.
+    # n3 is drained and nothing else names it. Every kind of log names n9, which is no node of the cluster.
     "drained-node-excluded": Cluster()
     .job(1, "n1", at(1), at(2))
     .job(7, "n2", at(1), at(2), SubmitLine="sbatch --exclude=n1,n3 train.sh"),
@@ -136,9 +136,9 @@ CLUSTERS = {
         "ticket_id,node,opened,closed,component,action,status,summary",
         "T1,n9,2024-05-01,2024-05-02,GPU,replaced,closed,x",
     ),
-    # The same requeue, told by the column and by the log; and shown, so that nothing is missing.
-    "requeue-told-by-restarts": requeued(Restarts="1").job(9, "n1", at(9), at(10), Restarts="0"),
-    "requeue-told-by-log": requeued().slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
+    # The same requeue, known by the column and by the log; and exported, so that nothing is missing.
+    "requeue-known-by-restarts": requeued(Restarts="1").job(9, "n1", at(9), at(10), Restarts="0"),
+    "requeue-known-by-log": requeued().slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
     "requeue-shown": requeued(Restarts="1")
     .job(2, "n[1-2]", at(1), at(3), "NODE_FAIL", Restarts="0")
     .slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
@@ -156,7 +156,7 @@ TRUTHS = {
         f"job_id_raw, state, gpu_count, node_days * 24 {ORDER}",
         [(1, "COMPLETED", 8, 1.0), (2, "NODE_FAIL", None, 2.0)],
     ),
-    # 16 GPUs lose half an hour each, of 16 x 4 + 8 x 2 = 80 GPU-hours. Nobody knows on how many nodes, or which.
+    # 16 GPUs lose half an hour each, of 16 x 4 + 8 x 2 = 80 GPU-hours. The nodes and their number are unknown.
     "attempts whose nodes are not exported have GPU-hours": (
         "nodes-not-exported",
         f"job_id_raw, gpu_count, node_count, node_days, gpu_hours {ORDER}",
@@ -183,7 +183,7 @@ TRUTHS = {
         f"job_id_raw, started_at, ended_at, runtime_seconds, queue_seconds {ORDER}",
         [(1, at(1), at(2), 3600, 0), (2, None, at(6), 0, None)],
     ),
-    # None of the first's time is productive, two hours of the second are.
+    # No time of the first is productive, and two hours of the second are.
     "an attempt that was requeued in its second is one of its own, of the same run": (
         "requeued-in-its-second",
         "state, run_attempt_number, runtime_seconds, is_last_of_run from marts.fct_attempts "
@@ -209,12 +209,12 @@ TRUTHS = {
     ),
     "one that it has not is none": ("foreign-node-in-every-log", "node_id from marts.fct_job_exclusions", []),
     **{
-        f"attempts that were not exported are missed where anything tells of them: {cluster}": (
+        f"attempts that were not exported are missed if a column or a log shows them: {cluster}": (
             cluster,
             "warnings from ops.files where kind = 'sacct'",
             [([] if cluster == "requeue-shown" else ["exported_without_duplicates"],)],
         )
-        for cluster in ("requeue-told-by-restarts", "requeue-told-by-log", "requeue-shown")
+        for cluster in ("requeue-known-by-restarts", "requeue-known-by-log", "requeue-shown")
     },
 }
 
@@ -241,7 +241,7 @@ def test_slices_of_an_attempt_are_the_attempt_of_one_whole_export(minimal):
     assert [row[1] for row in whole] == ["FAILED", "RUNNING", "COMPLETED", "RESIZING", "NODE_FAIL", "REQUEUED"]
     assert whole[0][3:10] == (at(2), at(30), 2 * 3600, 26 * 3600, 26 * 3600, 208, 26 / 24)
     assert same == [whole] * (2 * len(WINDOWS))
-    # Nobody knows that the job ran in the window that is missing.
+    # No export shows that the job ran in the missing window.
     assert [row[3:5] for row in with_hole] == [(at(48), at(50))]
     lines = "sum(lines_in - loaded - skipped), sum(quarantined) from ops.files"
     assert ask(minimal, "slices", lines) == [(0, 0)]

@@ -1,4 +1,4 @@
-"""Secrets in every text of every kind of log: none is published, printed or kept, whether its line was read or not."""
+"""Secrets in every text of every kind of log are not published, printed or kept, whether their line is read or not."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CLUSTERS = {
 
 
 def found(con: duckdb.DuckDBPyConnection, words: tuple[str, ...]) -> dict[str, str]:
-    """Return the columns of text in which a word stands, with one value of each."""
+    """Return the text columns that contain one of the words, each with one value."""
     columns = con.execute(
         """
         select database_name, schema_name, table_name, column_name from duckdb_columns()
@@ -91,7 +91,7 @@ def test_no_published_text_holds_a_secret(minimal):
 
 def test_no_text_of_the_working_file_holds_a_secret(minimal_home):
     with duckdb.connect(str(minimal_home.working_file), read_only=True) as con:
-        # what estimates read are views of marts
+        # estimates read views of marts
         con.execute(f"attach '{minimal_home.build_file}' as publication (read_only)")
         assert "raw.sacct.submit_line" in found(con, ("sbatch",))
         assert found(con, PLANTED) == {}

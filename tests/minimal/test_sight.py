@@ -1,4 +1,4 @@
-"""What no log could have shown is not called healthy: neither "never seen" nor a limit, and the wording says why."""
+"""A fault that no log could show is neither "never seen" nor limited, and the wording says why."""
 
 import pytest
 
@@ -13,7 +13,7 @@ FAULTY_DAYS = (3, 9, 14, 20, 26)
 
 
 def worked():
-    """Two nodes that run a job of ten hours each on 30 days; on five days one of them ends FAILED."""
+    """Two nodes run a job of ten hours each on 30 days. On five days one job ends FAILED."""
     cluster = Cluster()
     for day in range(30):
         for node in (1, 2):
@@ -23,7 +23,7 @@ def worked():
 
 
 def logged(cluster, path="kernel/kern.log", nodes=("n1", "n2"), fault=XID):
-    """A kernel log with a harmless line of each node every day, and with what took the GPU."""
+    """Add a kernel log with a harmless line of each node every day, and with the faults of GPUs."""
     lines = []
     for day in range(30):
         lines += [f"{at(1, days=day).isoformat()}+00:00 {node} kernel: {CHATTER}" for node in nodes]
@@ -43,14 +43,14 @@ CLUSTERS = {
 
 
 def reference(minimal, cluster):
-    """Failures, upper limit and note of the reference rate, and whether it is a lower bound."""
+    """Return failures, upper limit and note of the reference rate, and whether it is a lower bound."""
     columns = "failure_count, failures_per_1000_node_days_high, note, is_lower_bound"
     (row,) = ask(minimal, cluster, f"{columns} from estimates.est_failure_rates where is_reference")
     return row
 
 
 def cause(minimal, cluster, category):
-    """Failures, upper limit, share of GPU-hours that were seen, and note of a cause."""
+    """Return failures, upper limit, share of seen GPU-hours, and note of a cause."""
     columns = "failure_count, failures_per_gpu_hour_high, seen_ratio, note from estimates.est_cause_rates"
     of_cause = f"where counted_as = 'attempts' and failure_category = '{category}'"
     (row,) = ask(minimal, cluster, f"{columns} {of_cause}")
@@ -90,7 +90,7 @@ def test_a_cause_is_bounded_on_the_nodes_that_were_seen_alone(minimal):
 
 
 def test_what_the_log_of_a_vendors_gpus_has_no_signature_of_is_not_observable(minimal):
-    """Xids that tell of NVLinks are NVIDIA's; no rule reads a link between Gaudis."""
+    """Xids about NVLinks are NVIDIA's. No rule reads a link between Gaudis."""
     assert ask(minimal, "sight-gaudi", "distinct gpu_vendor from marts.dim_nodes") == [("intel",)]
     found, bound, ratio, note = cause(minimal, "sight-gaudi", "gpu_nvlink")
     assert (found, bound, ratio) == (None, None, 0)

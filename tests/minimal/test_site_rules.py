@@ -1,4 +1,4 @@
-"""What a site says in cluster.toml of its own checks, reasons, codes and lines; what is listed where it does not."""
+"""A site's rules in cluster.toml for its checks, reasons, codes and lines, and the list of signals without a rule."""
 
 from assets.rows import rows_of
 from assets.site_rules import LISTED, pattern_of_line, toml_text
@@ -30,7 +30,7 @@ category = "gpu_memory"
 
 
 def strange(settings=""):
-    """Logs of checks, reasons and codes that only the site knows; each failed job has one node with one of them."""
+    """Logs of checks, reasons and codes that only the site knows. Each failed job has a node with one of them."""
     cluster = Cluster(settings).inventory("n[1-6]")
     for number in range(1, 7):
         cluster.job(number, f"n{number}", at(1), at(10), "FAILED")
@@ -44,7 +44,7 @@ def strange(settings=""):
 
 
 def failing_on(settings):
-    """Logs of a check that goes on failing while a second job starts and fails on the node."""
+    """Logs of a check that still fails while a second job starts and fails on the node."""
     cluster = Cluster(settings).job(1, "n1", at(1), at(10), "FAILED").job(2, "n1", at(10, minutes=30), at(12), "FAILED")
     for minute in range(0, 125, 5):
         cluster.check("n1", at(9, minutes=55 + minute), "my_disk_state", message="read only")
@@ -61,9 +61,9 @@ category = "ib_link"
 
 
 def with_a_new_accelerator(settings=""):
-    """Twenty jobs on four nodes: before the six that fail and one that completes stands the line of a new driver.
+    """Twenty jobs on four nodes. The line of a new driver comes before six failed jobs and one completed job.
 
-    Another error line stands before each of them. The controller names the node of one more failed job.
+    Another error line comes before each of them. The controller names the node of one more failed job.
     """
     cluster = Cluster(settings).inventory("n[1-4]")
     for number in range(1, 21):
@@ -124,12 +124,12 @@ def test_only_a_check_that_is_not_sticky_speaks_again_while_it_fails_on(minimal)
 
 
 def unknown(minimal, cluster):
-    """The lines of a cluster that no rule knows, the telling ones first."""
+    """Return the lines of a cluster that no rule knows, those with the strongest evidence first."""
     return [row for row in rows_of(minimal, LISTED) if row["cluster_id"] == cluster]
 
 
 def test_error_lines_that_no_rule_knows_are_listed_the_telling_ones_first(minimal):
-    """The first stands before six of seven failed ends and one of fourteen completed ones."""
+    """The first comes before six of seven failed ends and one of fourteen completed ones."""
     assert causes(minimal, "new-driver") == {}
     found = unknown(minimal, "new-driver")
     assert [(row["kind"], row["signal"], row["event_count"], row["node_count"]) for row in found] == [

@@ -16,20 +16,20 @@ CLUSTERS = {
     .job(2, "n1", at(4), at(10), "NODE_FAIL", **HALF)
     .event("n1", at(10), at(12), "DOWN", "Not responding", "slurm(64030)")
     .job(3, "n2", at(0), None, "RUNNING", ElapsedRaw=str(86400)),
-    # The first end is on day 1: what ran before is not in the study. On day 5, n2 is still in use.
+    # The first end is on day 1, so the study excludes earlier runs. On day 5, n2 is still in use.
     "edges-of-the-window": Cluster()
     .job(1, "n1", at(days=-9), at(days=1))
     .job(2, "n2", at(days=-5), at(days=3), "NODE_FAIL")
     .job(3, "n1", at(days=1), at(days=4))
     .job(4, "n2", at(days=3), None, "RUNNING", ElapsedRaw=str(2 * 86400))
     .job(5, "n1", at(days=4), at(days=5)),
-    # 4 GPUs a node, which the inventory alone tells: there is no cluster.toml.
+    # 4 GPUs a node, known only from the inventory: there is no cluster.toml.
     "nodes-of-four-gpus": Cluster(gpus_per_node=4)
     .inventory("n[1-80]")
     .job(99, "n1", at(0), at(0))
     .job(1, "n[1-40]", at(0), at(days=10))
     .job(2, "n[41-80]", at(0), at(days=10), "NODE_FAIL"),
-    # Three nodes of 8 GPUs, two of 4 and two of 16, one of which two jobs share.
+    # Three nodes of 8 GPUs, two of 4 and two of 16. Two jobs share a node of 16.
     "nodes-of-three-sizes": Cluster()
     .inventory("n[1-3]")
     .inventory("s[1-2]", Gres="gpu:4", CfgTRES="cpu=64,gres/gpu=4")
@@ -113,7 +113,7 @@ TRUTHS = {
     "a cluster has the commonest size of its nodes": (
         "nodes-of-three-sizes", "gpu_count, gpu_node_count, gpus_per_node from marts.dim_clusters", [(64, 7, 8)],
     ),
-    # Slurm names no GPU of a node: its jobs had none, though accounting may not keep account of them.
+    # Slurm names no GPU of a node, so its jobs had none, though accounting may not record GPUs.
     "nodes for which Slurm names no GPU have none": (
         "no-gpus", "distinct gpu_count, is_gpu_node from marts.dim_nodes", [(0, False)],
     ),
@@ -138,7 +138,7 @@ TRUTHS = {
         "order by node_id",
         [("m1", 10, 32), ("s1", 8, 8)],
     ),
-    "the inventory alone tells the GPUs of a node": (
+    "the GPUs of a node are known from the inventory alone": (
         "nodes-of-four-gpus", "gpus_per_node from marts.dim_clusters", [(4,)],
     ),
     # 256 GPUs are 64 nodes, which last 800 / 64 = 12.5 days; 32 would last 25.

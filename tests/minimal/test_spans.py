@@ -1,4 +1,4 @@
-"""What logs cover, and that outside of it the answer comes from the next best source or is unknown, never zero."""
+"""Spans of logs. Outside of them, the answer comes from the next best source or is unknown, but never zero."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.minimal.reading import ask, spans
 
 
 def busy(days=60, settings=""):
-    """A node that runs a job of 12 hours from midnight to noon on each of so many days."""
+    """A node runs a job of 12 hours from midnight to noon on each day."""
     cluster = Cluster(settings)
     for day in range(days):
         cluster.job(day + 1, "n1", at(days=day), at(12, days=day))
@@ -23,7 +23,7 @@ TODAY = (datetime.now(UTC).replace(tzinfo=None) - START).days
 
 
 class FromAnotherMachine(Cluster):
-    """Logs whose files were written 50 days after what this machine's clock says."""
+    """Logs with files that were written 50 days later than this machine's clock."""
 
     def write(self, folder):
         super().write(folder)
@@ -40,7 +40,7 @@ def around_now(cluster, days_before, days_after):
 
 
 CLUSTERS = {
-    # A node that fails at midnight every ten days; the study ends with the third time, and with the month.
+    # A node fails at midnight every ten days. The study ends with the third failure, and with the month.
     "failures-at-midnight": Cluster(
         """
         [[spans]]
@@ -52,7 +52,7 @@ CLUSTERS = {
     .job(1, "n1", at(0), at(days=11), "NODE_FAIL")
     .job(2, "n1", at(days=11), at(days=21), "NODE_FAIL")
     .job(3, "n1", at(days=21), at(days=31), "NODE_FAIL"),
-    # sacctmgr's window is a day unless another is asked for: one row, of the last day.
+    # sacctmgr's default window is a day: one row, of the last day.
     "one-event-of-the-last-day": busy()
     .slurmctld(at(13, days=10), "update_node: node n1 reason set to: fan")
     .slurmctld(at(13, days=10), "update_node: node n1 state set to DRAINED")
@@ -67,7 +67,7 @@ CLUSTERS = {
         "T1,n1,2024-05-02,2024-05-03,GPU",
         "T2,n1,2024-05-05,2024-05-06,GPU",
     ),
-    # A new cluster's first export: jobs wait, nothing has run, so no time is known to be complete.
+    # A new cluster's first export: all jobs wait, so no time is known to be complete.
     "nothing-has-run": Cluster().job(1, "None assigned", None, None, "PENDING", at(2)),
     "logs-older-than-accounting": busy(10)
     .kernel("n1", at(days=-3), "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU lost")
@@ -81,7 +81,7 @@ CLUSTERS = {
         "events/events.psv.manifest.json",
         json.dumps({"command": "sacctmgr", "from": "2024-05-06T00:00:00Z", "to": "2024-05-13T00:00:00Z"}, indent=1),
     ),
-    # sacct -S 2024-05-11: of the jobs before, those that still ran.
+    # sacct -S 2024-05-11 exports only the earlier jobs that still ran.
     "survivors": Cluster('[[annotations]]\nat = 2024-05-15\ntext = "new racks"\n')
     .job(1, "n1", at(days=0), at(days=20))
     .job(2, "n2", at(days=9), at(days=11))
@@ -95,7 +95,7 @@ CLUSTERS = {
     # The files were written under the same clock.
     "written-behind": around_now(Cluster(), 60, 40),
     "one-wrong-date": around_now(Cluster(), 60, 0).job(1, "n1", at(days=TODAY + 30), at(12, days=TODAY + 30)),
-    # Jobs of four days, one beginning every day; those that ran at the end are not in the export.
+    # A job of four days begins every day. The export lacks the jobs that ran at its end.
     "ended-jobs-only": Cluster('[[annotations]]\nat = 2024-05-15\ntext = "new racks"\n'),
 }
 for day in range(41):
@@ -107,7 +107,7 @@ STUDY = ", ".join(
     for name in ("study_from_at", "study_to_at", "data_through_at")
 )
 STUDIES = {
-    # The study begins with the first end and goes on while jobs are seen to run.
+    # The study begins with the first end and lasts while jobs run.
     "survivors": (11, 20, 20),
     "began-together": (0, 6, 6),
     # It ends before an export of ended jobs only fades.
@@ -150,7 +150,7 @@ TRUTHS = {
         [(None,)],
     ),
     "nor a study": ("nothing-has-run", "study_from_at, study_to_at from marts.dim_clusters", [(None, None)]),
-    # The record has ten days; the 28 that end with it have one code on 28 April and another on 10 May.
+    # The record has ten days. The last 28 days have one code on 28 April and another on 10 May.
     "codes from before accounting count as far as the window reaches": (
         "logs-older-than-accounting",
         "window_days, xid_cnt from marts.agg_lemon_signals order by window_end_date desc limit 1",
@@ -161,7 +161,7 @@ TRUTHS = {
         "kind, dialect, lines_in, loaded, skipped, quarantined from ops.files where path like '%.manifest.json'",
         [("manifest", "json", 5, 1, 4, 0)],
     ),
-    # A note of day 14: of `survivors` days 11 to 19, of `ended-jobs-only` days 4 to 39, without that day.
+    # A note of day 14. `survivors` has days 11 to 19 and `ended-jobs-only` days 4 to 39, without that day.
     "a change is compared over the days of the study alone": (
         "survivors",
         "node_days_before, node_days_after from estimates.est_changes where failure_category = 'all'",
@@ -186,7 +186,7 @@ def test_the_study_lies_where_jobs_are_known(minimal, cluster, study):
 
 
 def out_of_service(minimal, cluster):
-    """Hours out of service of n1 by day after 1 May."""
+    """Return the hours out of service of n1 by day after 1 May."""
     days = f"{DAY('day_date')}, out_of_service_hours from marts.fct_node_days where node_id = 'n1'"
     return dict(ask(minimal, cluster, days))
 
@@ -206,7 +206,7 @@ def test_a_site_or_a_manifest_says_what_a_log_covers(minimal):
 
 
 def test_the_study_ends_now_where_records_are_dated_after_this_machines_clock(minimal):
-    """The clock is 40 days behind, or the records are ahead; one wrong date does neither."""
+    """A clock 40 days behind, or records ahead of it, are noticed. One wrong date is not."""
     ends = {}
     for name in ("clock-behind", "written-behind", "one-wrong-date"):
         ((_, end, _),) = ask(minimal, name, f"{STUDY} from marts.dim_clusters")

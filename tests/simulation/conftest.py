@@ -8,5 +8,5 @@ from tests.simulation.simulated import Simulated
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
-    """Give two weeks of the demo cluster, the first shared incident included."""
+    """Return two weeks of the demo cluster with the first shared incident."""
     return Simulated(simulate("demo", tmp_path_factory.mktemp("demo"), days=14, seed=2).clusters[0])

@@ -43,7 +43,7 @@ def expand(node_list: str) -> list[str]:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Give the bytes of every file below a folder."""
+    """Return the bytes of every file below a folder."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""Ledgers made by hand, with known answers: only those things happen that a test adds."""
+"""Ledgers made by hand, with known answers: they contain only the events that a test adds."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ DISK_FULL = Symptoms(checks=[("disk usage", "Disk usage of / is 97%, above the c
 
 
 class SmallLedger:
-    """A ledger to put a few things into; times are simulated seconds."""
+    """A ledger for a few events. Times are simulated seconds."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
 
     def run(self, gpus: int = 8, **columns: Any) -> int:
-        """Begin a run; gives its row."""
+        """Begin a run. Returns its row."""
         return self.ledger.runs.append(gpus=gpus, name=1 << NAME_BITS | 0xABC, **columns)
 
     def attempt(
         self, run: int, start: int, end: int, state: int = COMPLETED, nodes: tuple[int, ...] = (0,), **columns: Any
     ) -> int:
-        """Let a job of its own run for a run; gives the attempt's row."""
+        """Let a job of its own run for a run. Returns its row."""
         job = self.ledger.jobs.append(job_id=100 + len(self.ledger.jobs), run=run, gpus=self.ledger.runs["gpus"][run])
         self.ledger.nodes.append(list(nodes))
         row = {"submit": max(start - 20, 0), "eligible": max(start - 10, 0), "requeued_at": -1} | columns
         return self.ledger.attempts.append(job=job, start=start, end=end, state=state, **row)
 
     def fault(self, node: int, at: int, mechanism: int, category: str = "ib_link", **columns: Any) -> int:
-        """Let a node break, found at once, with a kernel line unless `symptoms` says otherwise; gives the row."""
+        """Let a node break, found at once, with a kernel line unless `symptoms` says otherwise. Returns its row."""
         others = columns.pop("others", ())
         shown = columns.pop("symptoms", None) or Symptoms(kernel=[(0.0, "mlx5_core ibp0: Link down")], others=others)
         self.ledger.symptoms.append(shown)
@@ -50,12 +50,12 @@ class SmallLedger:
         return self.ledger.faults.append(node=node, at=at, mechanism=mechanism, **row)
 
     def failed(self, attempt: int, fault: int) -> None:
-        """Say that a fault ended an attempt."""
+        """Record that a fault ended an attempt."""
         at = self.ledger.attempts["end"][attempt]
         self.ledger.failures.append(attempt=attempt, fault=fault, node=self.ledger.faults["node"][fault], at=at)
 
     def preempted(self, victim: int, instigator: int, is_second_order: bool = False) -> None:
-        """Say that an attempt made room for another."""
+        """Record that an attempt made room for another."""
         at = self.ledger.attempts["end"][victim]
         self.ledger.preemptions.append(victim=victim, instigator=instigator, at=at, is_second_order=is_second_order)
 
@@ -73,18 +73,18 @@ class Handmade(SmallLedger):
         self.profile = profile
 
     def breaks(self, node: int, at: int, cleared: int, mechanism: int = EVICT, **columns: Any) -> None:
-        """Let a node break; found at once unless `checks_from` says otherwise."""
+        """Let a node break. The fault is found at once unless `checks_from` is given."""
         self.fault(node, at, mechanism, "pcie", **({"cleared": cleared, "symptoms": DISK_FULL} | columns))
 
     def outage(self, node: int, start: int, end: int) -> None:
-        """Take a node out of service; it restarts and comes back when the time is over."""
+        """Take a node out of service. It restarts and returns at `end`."""
         self.ledger.outages.append(node=node, requested=start, start=start, end=end, fault=-1, ticket=-1)
         self.ledger.reasons.append("maint: by hand")
         if end >= 0:
             self.ledger.reboots.append(node=node, at=end - 240)
 
     def job(self, nodes: list[int], start: int, end: int, state: int = COMPLETED, app_xid: int = 0) -> int:
-        """Let a job of its own run on whole nodes; gives its job id."""
+        """Let a job of its own run on whole nodes. Returns its job id."""
         run = self.run(gpus=8 * len(nodes))
         attempt = self.attempt(run, start, end, state, tuple(nodes), app_xid=app_xid, mask=255)
         return int(self.ledger.jobs["job_id"][self.ledger.attempts["job"][attempt]])
@@ -114,6 +114,6 @@ def site(**changes: Any) -> Profile:
 
 
 def small_site(node_count: int = 3, days: int = 3, habits: dict[str, Any] | None = None, **changes: Any) -> Profile:
-    """Give a small profile with all checks from its first day; `habits` are what it keeps of its logs."""
+    """Return a small profile with all checks from its first day. `habits` are its log habits."""
     made = replace(DEMO_LLM, node_count=node_count, days=days, logs=LogHabits(**(habits or {})), checks_introduced=())
     return replace(made, **changes)

@@ -1,4 +1,4 @@
-"""Nothing overlaps, judged from the emitted logs: GPUs, nodes out of service, run times, limits, identities."""
+"""The written logs have no overlaps: GPUs, nodes out of service, run times, limits, identities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading clusters from TOML: every file is complete, shorthand is expanded, and a mistake is named with its place."""
+"""Clusters in TOML: every file is complete, shorthand is expanded, and an error names the place of a mistake."""
 
 from __future__ import annotations
 

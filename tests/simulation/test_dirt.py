@@ -1,4 +1,4 @@
-"""Exactly the lines that the truth names are spoiled, in the way it says. All other lines are unchanged."""
+"""Exactly the lines in the truth are spoiled, in the recorded way. All other lines are unchanged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assets.simulation.logs.dirt import EVERYWHERE, KINDS, PIPE
 from tests.simulation.simulated import Simulated, content
 
 DAYS, SHARE = 6, 0.04
-"""Enough that each kind of dirt comes up, the names of jobs included, which only the accounting has."""
+"""Enough for each kind of dirt, also in job names, which only the accounting has."""
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> list[Simulated]:
-    """Give a clean cluster and the same with dirt."""
+    """Return a clean cluster and the same with dirt."""
     out = tmp_path_factory.mktemp("dirt")
     made = [simulate("demo", out / str(share), days=DAYS, seed=6, dirt=share) for share in (0.0, SHARE)]
     return [Simulated(summary.clusters[0]) for summary in made]
@@ -38,7 +38,7 @@ def spoiled_lines(cluster: Simulated) -> dict[str, dict[int, str]]:
 
 
 def check(kind: str, line: bytes, before: bytes, original: bytes | None) -> None:
-    """Hold a spoiled line against the line above it and the clean line in its place."""
+    """Compare a spoiled line with the line above it and the clean line in its place."""
     match kind:
         case "duplicate":
             assert line == before

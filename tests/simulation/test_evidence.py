@@ -1,4 +1,4 @@
-"""The logs show the planted faults and nothing else: evidence where a fault left some, and none elsewhere."""
+"""The logs show the planted faults and nothing else."""
 
 from __future__ import annotations
 

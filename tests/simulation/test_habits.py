@@ -1,4 +1,4 @@
-"""The log habits of a profile decide which logs are kept, never what the kept logs say."""
+"""The log habits of a profile decide which logs are kept, and never change their content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Keep = Callable[..., Simulated]
 
 @pytest.fixture
 def keep(tmp_path: Path) -> Keep:
-    """Give a function that simulates a cluster with these habits into a folder of its own."""
+    """Return a function that simulates a cluster with given habits into a separate folder."""
 
     def run(days: int = 7, nodes: int = 64, **habits: Any) -> Simulated:
         profile = replace(DEMO_LLM, days=days, node_count=nodes, logs=LogHabits(**habits))
@@ -68,7 +68,7 @@ def test_snapshots_show_who_waits_and_who_runs(keep: Keep) -> None:
     found = {row["JobIDRaw"]: re.search(r"--exclude=(\S+)", row["SubmitLine"]) for row in cluster.attempts()}
     excluded = {raw: set(match[1].split(",")) if match else set() for raw, match in found.items()}
     paths = sorted(cluster.summary.sources.glob("squeue/*"))
-    assert len(paths) == 5  # 31 hours apart: one to a day, and none on one of them
+    assert len(paths) == 5  # 31 hours apart: one a day, and one day without
     for path in paths:
         at = int(path.name.split(".")[1])
         expected = set()

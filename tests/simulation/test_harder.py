@@ -30,7 +30,7 @@ def hard(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
 
 
 def test_so_many_completed_attempts_have_evidence(hard: Simulated) -> None:
-    # Of 13,000 attempts: the own error is a tenth, and a kernel line before a check adds some.
+    # With 13,000 attempts the standard error is a tenth, and kernel lines before checks add some.
     assert hard.summary.planted["completed_share_with_evidence"] == pytest.approx(0.01, rel=0.3)
 
 
@@ -57,7 +57,7 @@ def test_some_checks_log_only_failures(hard: Simulated) -> None:
 
 def test_the_export_begins_and_ends_in_the_middle_of_jobs(hard: Simulated) -> None:
     first = epoch("2026-01-10T00:00:00") or 0
-    # 65 days after the first midnight, less 12 hours; clocks have gone forward in between.
+    # 65 days after the first midnight, less 12 hours, with the change to summer time in between.
     last = epoch("2026-03-10T13:00:00") or 0
     rows = hard.attempts()
     assert all(row["End"] is None or first <= row["End"] < last for row in rows)
@@ -129,7 +129,7 @@ def test_evidence_counts_in_the_window_and_not_before_the_start(start: int, offs
 
 
 def test_months_run_at_their_factor() -> None:
-    # 5 January to 15 March: 27 days at half the rate, 28 at twice the rate, and then at the usual one.
+    # 5 January to 15 March: 27 days at half the rate, 28 at twice the rate, and the rest at the usual rate.
     assert month_starts(site(days=70)) == [0, 27 * DAY, 55 * DAY]
     months = Months(site(days=70), np.random.default_rng(1))
     assert months.after(7, 11) == 18

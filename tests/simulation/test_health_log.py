@@ -1,4 +1,4 @@
-"""The health log against ledgers made by hand: what is kept when, and what must not be there."""
+"""The health log of ledgers made by hand: the kept results and their times, and results that must be missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EACH = {"frequent_seconds": PERIOD, "daily_seconds": PERIOD}
 
 
 def by_check(rows: list[Row]) -> dict[tuple[str, str], list[int]]:
-    """Give the whole seconds of the rows by node and check."""
+    """Return the whole seconds of the rows by node and check."""
     times: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in rows:
         times[row["node"], row["health_check"]].append(int(row["at"]))
@@ -71,7 +71,7 @@ def test_all_checks_run_before_a_node_returns(tmp_path: Path) -> None:
 def test_a_silent_node_says_nothing(tmp_path: Path, mechanism: int) -> None:
     made = Handmade(site(habits=EACH))
     at, cleared = 30_000, 90_000
-    # A reboot is over when Slurm notices it; a lost node answers shortly before it is back.
+    # A reboot ends when Slurm notices it. A lost node answers shortly before its return.
     until = at + 150 if mechanism == REBOOT else cleared - 110
     made.breaks(0, at=at, cleared=cleared, mechanism=mechanism, detected=at + 150, checks_from=-1, symptoms=Symptoms())
     made.job([0, 1], start=at - 100, end=at + 100)
@@ -115,7 +115,7 @@ def test_an_alarm_fails_and_passes_again(tmp_path: Path, habits: dict[str, float
 
 
 def test_a_check_has_no_result_before_it_is_introduced(tmp_path: Path) -> None:
-    check, symptoms = "mounted directory", Symptoms(checks=[("mounted directory", "Directory /checkpoint: gone.")])
+    check, symptoms = "mounted directory", Symptoms(checks=[("mounted directory", "Directory /checkpoint: lost.")])
     made = Handmade(site(days=4, checks_introduced=((check, 2),)))
     for at in (20_000, 20_000 + 2 * DAY):
         made.breaks(0, at=at, cleared=at + HOUR, symptoms=symptoms, mechanism=CRASH, epilog_job=5)

@@ -1,4 +1,4 @@
-"""The kernel log against ledgers made by hand: stamps, uptimes, chatter, and what users' programs do."""
+"""The kernel log of ledgers made by hand: stamps, uptimes, chatter, and lines of users' programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUIET = {"chatter_per_node_day": 0.0}
 
 
 class Line(NamedTuple):
-    """A line read back: simulated seconds, node, uptime, text, and how the time was written."""
+    """A line read back: simulated seconds, node, uptime, text, and the written time."""
 
     at: float
     node: str

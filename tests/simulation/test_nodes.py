@@ -1,4 +1,4 @@
-"""The pool of nodes under random use: its free GPUs are those that a plain count leaves."""
+"""The pool of nodes under random use: its free GPUs agree with a plain count."""
 
 from __future__ import annotations
 

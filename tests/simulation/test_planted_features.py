@@ -1,4 +1,4 @@
-"""What only some profiles plant is in the logs and in the truth: places, drivers, checks, hidden faults, relapses."""
+"""Features of some profiles are in the logs and in the truth: places, drivers, checks, hidden faults, relapses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ledger() -> Ledger:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
-    """Give the logs and the truth of the same ledger."""
+    """Return the logs and the truth of the same ledger."""
     return Simulated(simulate(PROFILE, tmp_path_factory.mktemp("planted"), seed=2).clusters[0])
 
 
@@ -104,7 +104,7 @@ def test_noise_fails_once_at_its_rate_and_a_leading_check_so_long_before_its_job
     checks, health = {row["check_name"]: row for row in cluster.truth("checks")}, cluster.health()
     failing = [row for row in health if row["result"] == 2]
     noise = [row for row in failing if row["health_check"] == "link flaps"]
-    # 64 are to be expected; those of nodes that are out of service or broken are none.
+    # 64 are expected, less those of nodes that are out of service or broken.
     assert 35 <= len(noise) == checks["link flaps"]["false_count"] <= 85 and checks["link flaps"]["true_count"] == 0
     ends = [row for row in cluster.truth("failures") if row["true_category"] == "pcie"]
     crashed = [row for row in ends if row["has_evidence"] and row["state"] == "FAILED"]

@@ -1,4 +1,4 @@
-"""Everything that a profile plants happens, at the planted rates; preemption and faults end what they may end."""
+"""Everything in a profile happens, at the planted rates. Preemption and faults end only what they may end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assets.simulation.states import ALARM, CRASH, DRAIN, FAILED, NODE_FAIL, PRE
 
 DEMO_LLM = read_cluster("demo-llm")
 STEADY = replace(DEMO_LLM, bursts=(), crash_loops=(), checks_introduced=())
-"""The cluster with its steady faults only, so that counting can be compared with rates."""
+"""The cluster with its steady faults only, so that counts are comparable with rates."""
 SEEDS = (5, 6, 7)
 """Bursts and lost mounts are few in one season of a small cluster."""
 
@@ -28,7 +28,7 @@ def ledgers() -> list[Ledger]:
 
 
 def alone(ledger: Ledger, category: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Give the days and the nodes of the faults of a category that end jobs and were no event of several nodes."""
+    """Return days and nodes of a category's faults that end jobs and strike a single node."""
     faults = ledger.faults
     rows = (faults["cause"] == BY_CATEGORY[category]) & ~np.isin(faults["mechanism"], (ALARM, DRAIN))
     rows &= ~faults["is_shared"]
@@ -66,7 +66,7 @@ def test_a_crash_loop_fails_as_often_as_planted_and_then_ends(ledgers: list[Ledg
         looping = np.flatnonzero(is_due & (counts >= loop.failures))
         assert len(looping) == 1
         rows = np.flatnonzero((run == looping[0]) & (start >= 0))
-        # Another fault may strike in between; what Slurm restarts keeps its id.
+        # Another fault may strike in between. A job that Slurm restarts keeps its id.
         assert np.isin(rows, ledger.failures["attempt"]).tolist() == [True] * loop.failures + [False]
         states = attempts["state"][rows].tolist()
         ends += states.count(NODE_FAIL)

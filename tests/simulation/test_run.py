@@ -1,4 +1,4 @@
-"""`faultline simulate` and `simulate`: same seed, same bytes; labelled; real logs untouched; refusals with a reason."""
+"""`faultline simulate` and `simulate`: same bytes for a seed, labels, untouched real logs, refusals with a reason."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MOMENTS = {
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[SimulatedCluster, ...]:
-    """Give the demo on the days of its profiles."""
+    """Return the demo clusters with the days of their profiles."""
     return simulate("demo", tmp_path_factory.mktemp("own"), days=30, scale=0.1).clusters
 
 
@@ -128,7 +128,7 @@ def test_the_demo_ends_at_the_last_midnight_or_where_it_is_told_and_replaces_an_
         days = {(at.astimezone(zone) - DAY).date() for at in (before, datetime.now(UTC))}
         newest = max((tmp_path / "sources" / cluster / "sacct").iterdir()).name
         assert newest in {f"sacct-{day - DAY * early}.psv" for day in days for early in (0, 1)}
-    # The profile's first day and length give the same date, and other profiles keep theirs.
+    # The profile's first day and length give the same date, and other profiles keep their dates.
     simulate("demo", tmp_path / "profile", days=1, scale=0.25)
     assert run("demo", "--out", str(tmp_path), *SMALL, "--until", "2026-01-06").exit_code == 0
     for folder in ("sources", "truth"):

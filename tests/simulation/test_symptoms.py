@@ -1,4 +1,4 @@
-"""Symptoms of faults: they co-occur as often as planned, the pipeline knows their texts, and the cause can be seen."""
+"""Symptoms of faults co-occur as often as planned, the pipeline knows their texts, and they show the cause."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KERNEL_RULES = seed("kernel_rules")
 
 
 def of_check(check: str, message: str) -> set[tuple[str, str]]:
-    """Give category and class of evidence of a failing check, as the product's tables have them."""
+    """Return category and class of evidence of a failing check from the product's tables."""
     if codes := re.findall(r"XID error: (\d+)", message):
         return {(XIDS[int(code)]["failure_category"], XIDS[int(code)]["evidence_class"]) for code in codes}
     rules = [rule for rule in CHECK_RULES if rule["check_key"] == check]
@@ -48,7 +48,7 @@ def of_check(check: str, message: str) -> set[tuple[str, str]]:
 
 
 def of_line(line: str) -> set[tuple[str, str]]:
-    """Give category and class of evidence of a kernel line, as the product's tables have them."""
+    """Return category and class of evidence of a kernel line from the product's tables."""
     if found := re.match(r"NVRM: Xid \(PCI:[0-9a-f:]+\): (\d+), ", line):
         row = XIDS[int(found[1])]
         return {(row["failure_category"], row["evidence_class"])}
@@ -58,7 +58,7 @@ def of_line(line: str) -> set[tuple[str, str]]:
 
 
 def shown(symptoms: Symptoms) -> set[str]:
-    """Give the categories that the texts show, and see to it that each is evidence."""
+    """Return the categories that the texts show, and check that each is evidence."""
     found = set()
     for check, message in symptoms.checks:
         found |= of_check(check, message)
@@ -107,7 +107,7 @@ def test_others_are_what_the_texts_show(category: str, together: causes.Cooccurr
         for symptoms in many(together, category, mechanism, 200):
             texts, others = shown(symptoms), set(symptoms.others)
             assert texts | {category} == others | {category}
-            # A person may take a node down for what no log shows; then nothing else shows either.
+            # A person may take a node down for a fault that no log shows. Then nothing else shows it.
             assert category in texts or not texts
             most_telling = min(texts | {category}, key=PRIORITIES.__getitem__)
             if symptoms.kernel or symptoms.checks:

@@ -94,7 +94,7 @@ def test_a_nodes_rate_is_its_mean_over_the_days_with_those_of_the_bursts() -> No
     )
     profile = replace(FIRST_DAY, fault_rate=0.01, lemons=(Lemon(0.3, "GPU", 0.5),), bursts=bursts)
     record = Record(profile, SmallLedger().frozen(), 1)
-    # Two of the three positions fall on the first of four nodes, one on the last; the third burst comes after the end.
+    # Two of the three positions are on the first of four nodes, one on the last. The third burst comes after the end.
     rates = [0.01 + 0.015 + 0.2, 0.5 + 0.015, 0.01 + 0.015, 0.01 + 0.015 + 0.1]
     found = [row["faults_per_1000_node_days"] for row in rows(record, "nodes")]
     assert found == pytest.approx([1000 * rate for rate in rates])

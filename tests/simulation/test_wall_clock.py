@@ -1,4 +1,4 @@
-"""Local time of whole columns equals that of the standard library row by row, around every change of the clocks."""
+"""Local times of whole columns equal those of the standard library, around every change of the clocks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assets.simulation.logs.record import WallClock
 
 DAY, FIRST_DAY = 86_400, date(2026, 1, 5)
 CHANGES = np.concatenate([np.arange(day * DAY, day * DAY + 4 * 3600) for day in (62, 300)])
-"""Every second of the nights on which the clocks change in Los Angeles."""
+"""Every second of the nights with a change of the clocks in Los Angeles."""
 
 
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kathmandu"])
 def test_texts_and_days_agree_with_the_standard_library_for_a_year(zone: str) -> None:
     clock = WallClock(ZoneInfo(zone), FIRST_DAY)
-    # 599 is prime: every second of the minute and every minute of the hour comes up.
+    # 599 is prime, so the times have every second of the minute and every minute of the hour.
     seconds = np.concatenate([np.arange(-5 * DAY, 366 * DAY, 599), CHANGES])
     expected = [datetime.fromtimestamp(clock.epoch + second, ZoneInfo(zone)) for second in seconds.tolist()]
     assert len({at.utcoffset() for at in expected}) == (1 if zone == "Asia/Kathmandu" else 2)

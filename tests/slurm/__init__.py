@@ -1,1 +1,1 @@
-"""A pull from a real Slurm, held against the faults that were planted in it."""
+"""A pull from a real Slurm, compared with the faults that were planted in it."""

@@ -1,16 +1,16 @@
 """Three more kinds of node failure for the workload of the testbed, which runs this file after its own.
 
-Its names (`submit`, `fault`, `Episode` ...) are there already. In each scenario a job of two nodes dies of one of them,
-whose health check finds the fault and drains it.
+The workload defines the names (`submit`, `fault`, `Episode` ...). In each scenario one node kills a job of two nodes.
+Its health check finds the fault and drains the node.
 """
 
 # ruff: noqa: F821 -- names of the workload
 
 
 def fatal_fault(start, name, kind, detail, break_node, mend_node):
-    """Break a node of a running job, let the job die of it, and repair the node once Slurm has drained it."""
+    """Break a node of a running job, let the job die, and repair the node after Slurm has drained it."""
     at(start)
-    # No node of another scenario: a job must die of this fault and of no other.
+    # No node of another scenario: only this fault may kill the job.
     own = [wait(lambda: idle("train") and claim(idle("train")), "an idle node") for _ in range(2)]
     opts = ["--no-requeue", "--nodelist=" + ",".join(own)]
     job = submit("alice", name, p("etc/ddp.sh"), 90, nodes=2, opts=opts, expect="FAILED", cause=detail)

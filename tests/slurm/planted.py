@@ -1,4 +1,4 @@
-"""What the faults that were planted in a testbed must come out as, by the truth that its workload writes."""
+"""The expected failures of the faults that were planted in a testbed, from the truth that its workload writes."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ TRUTH = """
         number as fault_number,
         number as incident_number
     from planted left join found.attempts on job_id_raw = job and found.attempts.state = planted.state;
-    -- A job that shared a node that broke, whether the fault was meant for it or not, may fail of it or may not.
+    -- A job on a broken node may fail or not, whether the fault was meant for it or not.
     insert into truth.failures by name
     select attempt_id, state, found.failures.failure_category as true_category, false as has_evidence
     from found.failures
     inner join found.attempts using (attempt_id, state)
     where
         attempt_id not in (select attempt_id from truth.failures)
-        and (job_id_raw, culprit_node_id) in (select (job, node) from beside)
+        and (job_id_raw, culprit_node_id) in (select (job, node) from neighbours)
 """
 WHOLE = tuple(replace(claim, precision=1.0, recall=1.0, least=1, spare=0) for claim in KNOWN_FAILURES)
-"""In a few failures that were planted by hand none may be wrong."""
+"""No failure may be wrong, because few were planted, by hand."""
 Failure = tuple[int, str, str, str]
 """Job, state of the attempt, culprit node, category."""
 
 
 def planted_failures(truth: Path) -> set[Failure]:
-    """Give the failures that must be found, from the file of a testbed's truth."""
+    """Return the failures that must be found, from a testbed's truth file."""
     found = set()
     for episode in json.loads(truth.read_text(encoding="utf-8"))["node_episodes"]:
         kind = f"xid {episode['detail'].split()[0]}" if episode["kind"] == "xid" else episode["kind"]
@@ -63,12 +63,12 @@ def planted_failures(truth: Path) -> set[Failure]:
 
 
 def failures_missed(published: Path, cluster_id: str, truth: Path, is_shared: bool) -> list[Measure]:
-    """Judge the failures of a testbed; with `is_shared` those of jobs beside a planted fault may be found or not."""
+    """Return the measures that miss. With `is_shared`, failures of other jobs on a broken node may be found or not."""
     events = json.loads(truth.read_text(encoding="utf-8"))["events"] if is_shared else []
     with scorer.opened(published, cluster_id) as con:
         con.execute(
             "create temp table planted (number int, job int, state varchar, culprit_node varchar, category varchar);"
-            "create temp table beside (job int, node varchar)"
+            "create temp table neighbours (job int, node varchar)"
         )
         con.executemany(
             "insert into planted values (?, ?, ?, ?, ?)",
@@ -81,7 +81,7 @@ def failures_missed(published: Path, cluster_id: str, truth: Path, is_shared: bo
             if event.get("node")
         ]
         if rows:
-            con.executemany("insert into beside values (?, ?)", rows)
+            con.executemany("insert into neighbours values (?, ?)", rows)
         con.execute(TRUTH)
         scorer.run(con, scorer.HERE / "failures.sql")
         measures = scorer.judged(con, WHOLE)

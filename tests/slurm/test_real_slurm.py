@@ -1,7 +1,7 @@
 """From a real Slurm to a publication: planted faults, `faultline pull`, a refresh, and the truth.
 
-It needs root and the testbed, a program that runs a whole Slurm cluster on one machine, and takes about ten minutes:
-`make slurm`. FAULTLINE_SLURM_TESTBED names the program.
+The test needs root and the testbed, a program that runs a whole Slurm cluster on one machine, and takes about ten
+minutes: `make slurm`. FAULTLINE_SLURM_TESTBED names the program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLUSTER, AS_JSON = "testbed", "testbed-json"
 
 
 class Testbed:
-    """A Slurm cluster of a copy of the testbed's program, whose workload has more faults."""
+    """A Slurm cluster of a copy of the testbed's program, with more faults in its workload."""
 
     __test__ = False
 
@@ -89,7 +89,7 @@ def truth(testbed):
 
 @pytest.fixture(scope="module")
 def home(testbed):
-    """A home whose Slurm logs come by the pull, and whose other logs are copied from the machines.
+    """A home with Slurm logs from the pull, and other logs copied from the machines.
 
     A second cluster has the same accounting as JSON.
     """
@@ -171,7 +171,7 @@ def test_the_nodes_of_the_inventory_and_their_outages_are_there(con, truth):
 
 
 def accounting(home):
-    """Return the files of accounting that were pulled, one for each day."""
+    """Return the pulled accounting files, one for each day."""
     return {file.name: file.read_bytes() for file in (home.sources / CLUSTER / "sacct").glob("pulled-*.psv")}
 
 

@@ -1,6 +1,6 @@
-"""Runs a format reader on text, without the loading core: what the core puts into place, what the reader leaves.
+"""Runs a format reader on text, without the loading core. The module prepares what the core would prepare.
 
-`read` gives the outcome of one batch; `load` moves several batches into the raw table and recomputes its dispositions.
+`read` returns the outcome of one batch. `load` moves batches into the raw table and recomputes its dispositions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Outcome:
-    """What a reader made of a batch of files, by its three tables."""
+    """The result of reading a batch of files: the reader's three tables."""
 
     line_count: int
     loaded: list[Row] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def cluster_of(zone: str = "UTC", **settings: Any) -> ClusterSettings:
-    """Make a cluster with settings as `cluster.toml` would give them."""
+    """Return a cluster with settings, as from `cluster.toml`."""
     return ClusterSettings(cluster_id="c1", settings=Settings.model_validate({"timezone": zone, **settings}))
 
 
@@ -70,7 +70,7 @@ def _warehouse() -> duckdb.DuckDBPyConnection:
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Return an empty warehouse in memory; it is the same one every time, emptied, as making one takes far longer."""
+    """Return an empty warehouse in memory. Each call empties the same one, because making one takes far longer."""
     con = _warehouse()
     drop_temporary(con)
     for (table,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall():
@@ -91,7 +91,7 @@ def run(
     cluster: ClusterSettings | None = None,
     modified_at: datetime = MODIFIED_AT,
 ) -> Outcome:
-    """Read a batch of files into raw, given as path below the cluster's kind folder -> text."""
+    """Read a batch of files into raw. `files` maps paths below the cluster's kind folder to texts."""
     cluster = cluster or cluster_of()
     about: list[Row] = []
     rows: list[tuple[int, int, str | None]] = []
@@ -124,7 +124,7 @@ def begin(
     files: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[int, int, str | None]],
 ) -> None:
-    """Put into place what the core gives a reader."""
+    """Create the tables that the core prepares for a reader."""
     BATCH_FILES.create(con)
     BATCH_FILES.add(con, files)
     LINES.fill(con, rows)
@@ -155,13 +155,13 @@ def table_of(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[Row]:
 def read(
     reader: Reader, text: str, name: str = "file.txt", cluster: ClusterSettings | None = None, **more: Any
 ) -> Outcome:
-    """Read one file; each of its lines must be accounted for once and its rows fit the raw table."""
+    """Read one file. Check that each line is accounted for once and that the rows fit the raw table."""
     con = connect()
     return run(con, reader, {name: text}, cluster, **more)
 
 
 def load(reader: Reader, *batches: dict[str, str], cluster: ClusterSettings | None = None, **more: Any) -> list[Row]:
-    """Read batches one after another, settle after each, and give the raw table."""
+    """Read batches one after another, settle after each, and return the raw table."""
     con = connect()
     for files in batches:
         run(con, reader, files, cluster, **more)

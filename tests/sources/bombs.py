@@ -1,6 +1,6 @@
-"""Small files that take much memory of a reader that trusts them; run as a program it loads one and tells its peak.
+"""Small files that cost a careless reader much memory.
 
-`python -m tests.sources.bombs NAME FOLDER` prints the peak of the process in MiB and what became of the files, as JSON.
+`python -m tests.sources.bombs NAME FOLDER` loads one and prints the outcome and the peak of memory in MiB, as JSON.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.logs import export
 from tests.sources.folders import load_results
 
 MEMORY_MB, SPARE_MB = 500, 1024
-"""What DuckDB may take, and what the process may take beyond it."""
+"""Memory limit of DuckDB, and of the process in addition."""
 GOOD = export([{}])
 
 
 def _packed(line: bytes, count: int, end: bytes = b"") -> bytes:
-    """Pack an export, some bytes many times, and a record behind them."""
+    """Pack an export, some bytes many times, and a record after them."""
     packer = zstandard.ZstdCompressor().compressobj()
     last = export([{"JobID": "52"}]).splitlines()[1].encode()
     parts = [packer.compress(GOOD.encode()), *(packer.compress(line) for _ in range(count))]
@@ -57,14 +57,14 @@ BOMBS: dict[str, Callable[[], dict[str, str | bytes]]] = {
 def peak_mib() -> int:
     """Return the most memory that this process has held, in MiB.
 
-    `getrusage` would also count what the process that started this one held.
+    `getrusage` would also count the memory of the parent process.
     """
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) // 1024
 
 
 def main(name: str, folder: Path) -> None:
-    """Load a bomb that was written before, and print what it came to."""
+    """Load a bomb that was written before, and print the outcome."""
     settings = {"threads": 2, "memory_limit": f"{MEMORY_MB}MB", "temp_directory": str(folder / "spilled")}
     con = duckdb.connect(str(folder / "warehouse.duckdb"), config=settings)
     con.execute("set timezone = 'UTC'")

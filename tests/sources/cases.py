@@ -1,20 +1,19 @@
-"""The files of `fixtures/cases`, each with what must come of it, which `test_file_cases` asks for.
+"""The files of `fixtures/cases`, each with its expected outcome. `test_file_cases` checks them.
 
-A case of `files/KIND.toml`: `name` (what it is about); `path` below the cluster's folder with the `text` there, or
-`captured`, a genuine file below the project, or `files` by path; `config` of cluster.toml, and when the file was
-`modified`. And what must come of it: `account` (lines in, loaded, skipped, quarantined), `loaded` (the number of rows),
-`rows` (all of them, in any order), `in_order` (all of them, repeats too, in the order of the lines), `among` (some of
-them), `every` (what all rows say), `messages` and `details` (in a row's message, in what is told of a quarantined
-line), `quarantined` (reason by line), `reasons` (quarantined lines by reason), `skips` (lines by reason),
-`dispositions` and `line_counts` of rows in order, `warnings`, `status` and `partial` of the file, or `refused` (what is
-in the reason for which the whole file is turned down) with a `hint`. `unknown` is NULL, and `file` the path below the
-cluster's folder.
+The input of a case in `files/KIND.toml`: `name` (the subject); `path` below the cluster's folder with its `text`, or
+`captured`, a genuine file below the project, or `files` by path; `config` of cluster.toml, and the time at which the
+file was `modified`. The expected outcome: `account` (lines in, loaded, skipped, quarantined), `loaded` (the number of
+rows), `rows` (all, in any order), `in_order` (all with repeats, in the order of the lines), `among` (some of the rows),
+`every` (values that all rows have), `messages` (in a row's message), `details` (in the detail of a quarantined line),
+`quarantined` (reason by line), `reasons` (quarantined lines by reason), `skips` (lines by reason), `dispositions` and
+`line_counts` of rows in order, `warnings`, `status` and `partial` of the file, or `refused` (part of the reason why the
+whole file is refused) with a `hint`. `unknown` is NULL, and `file` is the path below the cluster's folder.
 
-`texts` by name are forms of one content: each is a case of its own, whose file has the `lines`, each where the text
-says `<message>`. Cases that share a `cluster` repeat one another; of them all rows count, repeats too.
+`texts` by name are forms of one content. Each form is a case. Its file repeats the text for each of the `lines`, which
+replaces `<message>`. Cases that share a `cluster` repeat one another; all their rows count, repeats too.
 
-`sacct.jsonl` has records of accounting that differ from an ordinary one, and `odd_lines.jsonl` lines that once stopped
-a night, or a mutation of a good line did (`test_fuzzing`).
+`sacct.jsonl` has accounting records that differ from an ordinary one. `odd_lines.jsonl` has lines that once stopped a
+night, in a cluster or as a mutation of a good line (`test_fuzzing`).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Case = dict[str, Any]
 
 
 def _forms(kind: str, number: int, case: Case) -> Iterator[Case]:
-    """Give a case for each of its texts, or the case itself."""
+    """Yield a case for each of its texts, or the case itself."""
     if "texts" not in case:
         yield case
     for place, (form, text) in enumerate(case.get("texts", {}).items()):
@@ -44,7 +43,7 @@ def _forms(kind: str, number: int, case: Case) -> Iterator[Case]:
 
 
 def _record_case(case: Case) -> Case:
-    """Give a line of sacct.jsonl as a case; where it may, it is a file of one cluster with others."""
+    """Return a line of sacct.jsonl as a case. Where possible, it shares a cluster with others."""
     said = {
         "name": case["id"],
         "path": f"sacct/{case['id'][:60].replace('/', ' ')}.txt",
@@ -68,7 +67,7 @@ def _record_case(case: Case) -> Case:
 
 
 def _odd_case(case: Case) -> Case:
-    """Give a line of odd_lines.jsonl as a case; those of one time zone are files of one cluster."""
+    """Return a line of odd_lines.jsonl as a case. The lines of one time zone share a cluster."""
     zone, suffix = case.get("timezone", "UTC"), "csv" if case["kind"] == "tickets" else "log"
     said = {"name": f"{case['id']}, {case['about']}", "path": f"{case['kind']}/{case.get('file', case['id'])}.{suffix}"}
     said |= {"text": case["input"].encode("utf-8", "surrogatepass") + b"\n", "config": f'timezone = "{zone}"\n'}
@@ -90,14 +89,14 @@ CASES: dict[str, list[Case]] = {
 }
 """Forms of files, by kind of log."""
 ALL_CASES = {kind: [*cases] for kind, cases in CASES.items()}
-"""Those, records of accounting and odd lines."""
+"""Forms of files, accounting records and odd lines."""
 ALL_CASES["sacct"] += map(_record_case, _lines("sacct.jsonl"))
 for _case in _lines("odd_lines.jsonl"):
     ALL_CASES[_case["kind"]].append(_odd_case(_case))
 
 
 def files_of(case: Case) -> dict[str, str | bytes]:
-    """Give the files of a case by their path in the cluster's folder."""
+    """Return the files of a case by their path in the cluster's folder."""
     if "files" in case:
         return case["files"]
     return {case["path"]: (PROJECT / case["captured"]).read_text("utf-8") if "captured" in case else case["text"]}

@@ -1,4 +1,4 @@
-"""Makes sources folders and loads them without Dagster: what a refresh does to the raw tables, in memory."""
+"""Makes sources folders and loads them into raw tables in memory, as a refresh does, but without Dagster."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def load(
     run_id: str = "run",
     full: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """Bring a warehouse up to a folder, check that every line is accounted for, and return the warehouse."""
+    """Load a folder into a warehouse, check that every line is accounted for, and return the warehouse."""
     con = con or connect()
     load_results(folder, con, readers, run_id, full)
     return con
@@ -64,7 +64,7 @@ def load_results(
     run_id: str = "run",
     full: bool = False,
 ) -> dict[str, LoadResult]:
-    """Do as `load`, and return what was read by kind."""
+    """Load a folder as `load` does, and return the results of reading by kind."""
     known = known_files(con)
     found = survey(folder, readers, known, full=full, with_history=with_history(known))
     write_clusters(con, found)
@@ -75,7 +75,7 @@ def load_results(
 
 
 def violations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int, int, int]]:
-    """List the files whose lines are not all accounted for: cluster, path, lines in, loaded, skipped, quarantined."""
+    """List the files with lost lines: cluster, path, lines in, loaded, skipped, quarantined."""
     return con.execute(
         """
         select cluster_id, path, lines_in, loaded, skipped, quarantined
@@ -92,7 +92,7 @@ def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
 
 
 def attempts(con: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """Return what raw.sacct holds of each record, without where it came from, by job and submission."""
+    """Return the rows of raw.sacct without their places, by job and submission."""
     places = "cluster_id, path, line_number, disposition"
     return rows(con, f"select * exclude ({places}) from raw.sacct order by job_id_raw, submitted_at")
 
@@ -104,11 +104,11 @@ FACTS = (
     "gpu_count, gpu_count_source, gpu_type, requested_gpu_count, cpu_count, time_limit_seconds, restart_count, "
     "failed_node_id, pending_reason, flags, submit_line, excluded_node_ids"
 )
-"""Columns that every form of one export states alike."""
+"""Columns with equal values in every form of one export."""
 
 
 def facts(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """Return the loaded accounting records without where they stand, in a fixed order."""
+    """Return the loaded accounting records without their places, in a fixed order."""
     return con.execute(
         f"select cluster_id, {FACTS} from raw.sacct where disposition = 'loaded' order by job_id_raw, submitted_at"
     ).fetchall()
@@ -122,7 +122,7 @@ def counts(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int, int]:
 
 
 def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any, ...]]]:
-    """Return by table every row of raw and of the accounts, save which run read a file."""
+    """Return every row of raw and of the accounts by table, without the run that read a file."""
     names = con.execute(
         """
         select schema_name || '.' || table_name from duckdb_tables()

@@ -1,7 +1,7 @@
-"""Mutated lines of every dialect; run as a program it loads them and tells what came of it and its peak of memory.
+"""Mutated lines of every dialect.
 
-`python -m tests.sources.fuzzing FOLDER SEED COUNT` makes a cluster with a file of COUNT lines per dialect, and prints
-JSON.
+`python -m tests.sources.fuzzing FOLDER SEED COUNT` loads a cluster with a file of COUNT lines per dialect, and
+prints the outcome and the peak of memory as JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.sources.cases import CASES, files_of
 from tests.sources.folders import load_results, make
 
 FORMS = Path(__file__).parents[1] / "fixtures" / "forms"
-"""Longer files of translated forms than their examples, hand-made but for those of Slurm and GCM."""
+"""Files of translated forms that are longer than the examples. All but those of Slurm and GCM are hand-made."""
 ODD = (
     "", "0", "-1", "9223372036854775807", "-9223372036854775808", "18446744073709551616", "9" * 400, "1e400", "-1e-400",
     "nan", "inf", "infinity", "NULL", "null", "\u0000", "\ufeff", "\u00b2", "\u0663", "\u202e", "\U0001f4a5", "\ud7ff",
@@ -59,7 +59,7 @@ def dialects() -> dict[str, tuple[str, list[str]]]:
 
 
 def mutated(lines: list[str], count: int, rng: Random) -> Iterator[str]:
-    """Yield good lines, most of them changed in a place or two; the first stays, as it may be the header."""
+    """Yield good lines, most with one or two changes. The first stays, because it may be the header."""
     yield lines[0]
     for _ in range(count - 1):
         line = rng.choice(lines)
@@ -69,7 +69,7 @@ def mutated(lines: list[str], count: int, rng: Random) -> Iterator[str]:
 
 
 def mutate(line: str, other: str, rng: Random) -> str:
-    """Change a line in one place, with pieces of another or of what is odd."""
+    """Change a line in one place, with pieces of another line or with odd text."""
     at, to = sorted((rng.randrange(len(line) + 1), rng.randrange(len(line) + 1)))
     delimiter = rng.choice(DELIMITERS)
     fields = line.split(delimiter)
@@ -98,7 +98,7 @@ def mutate(line: str, other: str, rng: Random) -> str:
 
 
 def outcome(folder: Path, seed: int, count: int) -> dict[str, Any]:
-    """Load mutated lines of all dialects; every line is accounted for."""
+    """Load mutated lines of all dialects, and check that every line is accounted for."""
     forms = dialects()
     files: dict[str, str | bytes] = {f"c{seed}/sacct/good.txt": export([{}])}
     for name, (kind, lines) in forms.items():
@@ -110,7 +110,7 @@ def outcome(folder: Path, seed: int, count: int) -> dict[str, Any]:
     con.execute("set timezone = 'UTC'")
     create_raw_and_ops(con)
     results = load_results(folder / "sources", con, READERS)
-    # The lines of a document that is translated are its records, and damage joins some of these.
+    # The lines of a translated document are its records, and damage joins some records.
     translated = [dialect for kind in READERS for dialect in translations_of(kind)]
     read = con.execute(
         """

@@ -1,7 +1,7 @@
-"""A site whose logs rotate, whose exports are overwritten, and whose copies fail: a cluster's folder night by night.
+"""A site that rotates logs, overwrites exports and fails to copy files: a cluster's folder night by night.
 
-The site knows each line by its number. So it knows which lines were ever there to be read, and it can write each of
-them once, into one file of each log. `test_nights` lets hypothesis draw what happens; `tests.soak` refreshes a home.
+The site knows each line by its number. So it knows which lines were ever readable, and it can write each of them once,
+into one file of each log. In `test_nights`, hypothesis draws the events; `tests.soak` refreshes a home.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAILED: Sequence[bytes] = (
     b"sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection to host:dbd:6819\n",
     bytes(range(256)) * 8,
 )
-"""What lies in the place of a file whose copy or export failed."""
+"""Content of a file after a failed copy or export."""
 
 
 def slurmctld(at: datetime, rng: Random) -> str:
@@ -46,7 +46,7 @@ def syslog(at: datetime, rng: Random) -> str:
 
 
 def gcm(at: datetime, rng: Random) -> str:
-    # Checks have names of their own: results that stay the same are folded file by file.
+    # Each check has another name, because the reader folds results that stay the same.
     return result_line(rng.choice(NODES), at, f"check {at.timestamp():.0f}", rng.choice((0, 2)))
 
 
@@ -60,7 +60,7 @@ Numbers = tuple[int, ...]
 
 @dataclass
 class Log:
-    """A log, its rotated files by name, as the numbers of their lines, and the text of every line by its number."""
+    """A log: its rotated files by name, as line numbers, and the text of every line by its number."""
 
     name: str
     rotation: str
@@ -71,7 +71,7 @@ class Log:
     files: dict[str, Numbers] = field(default_factory=dict)
 
     def write(self, at: datetime, rng: Random) -> None:
-        """Write what the hours before a moment bring, some lines twice."""
+        """Write the lines of the hours before a moment, some of them twice."""
         count = rng.choice((0, 3, 12)) if self.lines else 12
         written = []
         for part in range(count):
@@ -79,15 +79,15 @@ class Log:
             written += [text] * (2 if self.name.startswith("kernel") and rng.random() < 0.1 else 1)
         new = tuple(range(len(self.lines), len(self.lines) + len(written)))
         self.lines += written
-        self.files[self.name] = (*(() if self.rotation == "anew" else self.files.get(self.name, ())), *new)
+        self.files[self.name] = (*(() if self.rotation == "replaced" else self.files.get(self.name, ())), *new)
 
     def rotate(self, at: datetime) -> None:
-        """Give the files the names that logrotate gives them."""
+        """Rename the files as logrotate does."""
         now = self.files.get(self.name, ())
         match self.rotation:
             case "numbered" | "numbered, packed":
                 packed = ".gz" if self.rotation.endswith("packed") else ""
-                # The newest of the old ones is packed a night later, as delaycompress has it.
+                # The newest rotated file is packed a night later, as with delaycompress.
                 old = [
                     self.files.pop(f"{self.name}.{place}{packed if place > 1 else ''}", None)
                     for place in range(1, self.keep)
@@ -114,11 +114,11 @@ class Log:
         return "".join(f"{self.lines[number]}\n" for number in numbers)
 
 
-ROTATIONS = ("numbered", "numbered, packed", "dated", "dated, packed", "copytruncate", "anew")
+ROTATIONS = ("numbered", "numbered, packed", "dated", "dated, packed", "copytruncate", "replaced")
 
 
 def job(key: int, state: int, night: int) -> dict[str, str | None]:
-    """Return a record of accounting; `state` counts the nights since the job began, and it ends after one or two."""
+    """Return an accounting record. `state` counts the nights since the job began; it ends after one or two."""
     begin = BEGIN + timedelta(days=night - state, hours=key % 10)
     end = begin + timedelta(hours=8 + 24 * (key % 3 == 0))
     now = BEGIN + timedelta(days=night + 1)
@@ -133,7 +133,7 @@ def job(key: int, state: int, night: int) -> dict[str, str | None]:
 
 
 def outage(key: int, state: int, night: int) -> dict[str, str | None]:
-    """Return a row of sacctmgr show event; it is open in the night in which it begins."""
+    """Return a row of sacctmgr show event. It is open in its first night."""
     begin = BEGIN + timedelta(days=night - state, hours=key % 20)
     end = f"{begin + timedelta(hours=9):%FT%T}" if state else "Unknown"
     return {
@@ -143,19 +143,19 @@ def outage(key: int, state: int, night: int) -> dict[str, str | None]:
 
 
 def events(records: Iterable[dict[str, str | None]]) -> str:
-    """Write rows as sacctmgr does; nothing of no rows."""
+    """Write rows as sacctmgr does. No rows give an empty text."""
     found = [{name: str(text) for name, text in record.items()} for record in records]
     return table(found[0], (record.values() for record in found)) if found else ""
 
 
 @dataclass(frozen=True)
 class Form:
-    """How records of a kind look: by key, nights since they began, and night; and how a file of them is written."""
+    """The form of a kind's records, by key, nights since their begin, and night; and the form of their file."""
 
     record: Callable[[int, int, int], dict[str, str | None]]
     written: Callable[[Iterable[dict[str, str | None]]], str]
     settles_after: int
-    """Nights after which a record stays as it is."""
+    """Nights after which a record no longer changes."""
 
 
 EXPORTS = {
@@ -166,7 +166,7 @@ EXPORTS = {
 
 @dataclass
 class Export:
-    """An export of each night: of all records or of the last ones, under one name, or each night under another."""
+    """A nightly export of all or the last records, under one name or under a new name each night."""
 
     name: str
     window: str
@@ -202,14 +202,14 @@ WINDOWS = ("all", "some nights", "a file a night")
 
 
 class Site:
-    """A cluster's folder of logs, which each night changes.
+    """A cluster's folder of logs, which changes each night.
 
     Parameters
     ----------
     folder
-        Of the cluster.
+        The cluster's folder.
     rng
-        Decides what happens to files. What their lines say does not depend on it.
+        Decides what happens to files. It does not influence the content of lines.
     """
 
     def __init__(self, folder: Path, rng: Random) -> None:
@@ -220,20 +220,20 @@ class Site:
         self.seen: dict[str, set[int]] = {log.name: set() for log in self.logs}
         """Numbers of the lines of each log that were in the folder when it was read."""
         self.shown: dict[str, dict[int, int]] = {export.name: {} for export in self.exports}
-        """By key of each export's records, the night of their latest state that was in the folder."""
+        """The night of the latest state that was in the folder, by export and key of the record."""
         self.there: dict[str, Numbers] = {}
         """Numbers of the whole lines of a log's file in the folder."""
         self.damaged: set[str] = set()
         """Files in the folder with half a line at their end."""
         self.backups: dict[str, list[tuple[bytes, Numbers]]] = defaultdict(list)
-        """What lay in the folder in earlier nights, by name."""
+        """Earlier contents of the folder's files, by name."""
         self.done: list[str] = []
-        """What was done, to be shown when a comparison fails."""
-        # What names the nodes, and always stays.
+        """The actions so far, shown when a comparison fails."""
+        # This file names the nodes and always stays.
         _put(self.folder / "sacct" / "base.psv", base().encode(), BEGIN)
 
     def night(self, *, is_last: bool = False) -> None:
-        """Let the site write, rotate and copy; in the last night no copy fails."""
+        """Let the site write, rotate and copy. In the last night no copy fails."""
         self.number += 1
         for log in self.logs:
             log.write(self.at, self.content)
@@ -250,7 +250,7 @@ class Site:
         return BEGIN + timedelta(days=self.number + 1)
 
     def _copy(self, log: Log, *, is_last: bool) -> None:
-        """Copy a log's files as they are, some not, some in part, and some failing."""
+        """Copy a log's files: some whole, some in part, some not at all, and some with an error."""
         for name in sorted(name for name in self.there if name.startswith(log.name)):
             if name not in log.files and (name in self.damaged or not is_last):
                 self._tidy(log, name)
@@ -263,7 +263,7 @@ class Site:
             if happens == "not copied":
                 continue
             whole, packed = log.text(numbers).encode(), name.endswith(".gz")
-            # Only the newest file is written to, and of half an archive nobody knows which lines can be read.
+            # Only the newest file grows. In half an archive, the set of readable lines is unknown.
             is_open = name == log.name and numbers
             is_readable_in_part = not packed or self.seen[log.name].issuperset(numbers)
             if not {"being written": is_open, "halved": is_readable_in_part}.get(happens, True):
@@ -286,11 +286,11 @@ class Site:
         self.seen[log.name].update(*(self.there[name] for name in self.there if name.startswith(log.name)))
 
     def _tidy(self, log: Log, name: str) -> None:
-        """Do something with a file that the site has no longer: keep, delete, rename it, or restore an older one."""
+        """Keep, delete or rename a file that the site no longer has, or restore an older one."""
         happens = self.rng.choice(("kept", "kept", "deleted", "deleted", "renamed", "restored"))
         path = self.folder / name
         if name in self.damaged:
-            # What stays in the folder for good would keep its half line.
+            # A file that stays in the folder would keep its half line.
             happens = "mended"
             whole = log.text(self.there[name]).encode()
             _put(path, gzip.compress(whole, mtime=0) if name.endswith(".gz") else whole, log.date(self.at))
@@ -309,11 +309,11 @@ class Site:
         self._note(name, happens)
 
     def _export(self, made: Export, *, is_last: bool) -> None:
-        """Export records; not at all, in part, or with an error in their place."""
+        """Export the records: all, none, a part, or an error message instead."""
         happens = "exported" if is_last else self.rng.choice(("exported",) * 5 + ("not exported", "halved", "failed"))
         keys = made.keys(self.number)
         name, whole = made.file(self.number), made.text((key, self.number) for key in keys).encode()
-        # Accounting that fails under a new name leaves the cluster out, and nothing of the night is read.
+        # Accounting that fails under a new name would exclude the cluster, and nothing of the night would be read.
         if happens in ("failed", "halved") and not (self.folder / name).exists():
             happens = "not exported"
         self._note(name, happens)
@@ -333,7 +333,7 @@ class Site:
             self.done.append(f"night {self.number}: {name} {happens}")
 
     def write_once(self, folder: Path) -> None:
-        """Write every line that was ever there to be read, once, into one file of each log and export."""
+        """Write every line that was ever readable once, into one file of each log and export."""
         _put(folder / "sacct" / "base.psv", base().encode(), BEGIN)
         for log in self.logs:
             if self.seen[log.name]:

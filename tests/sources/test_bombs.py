@@ -1,4 +1,4 @@
-"""No file takes the process beyond DuckDB's memory and a gigabyte, however little of it there is."""
+"""No file makes the process use more than DuckDB's limit and a gigabyte, however little memory there is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def outcome(name: str, folder: Path) -> dict[str, Any]:
-    """Load a bomb in a process of its own, and return what became of it."""
+    """Load a bomb in a separate process, and return the outcome."""
     make(folder / "sources", BOMBS[name]())
     command = [sys.executable, "-m", "tests.sources.bombs", name, str(folder)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1800, check=False)
@@ -27,7 +27,7 @@ def outcome(name: str, folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What became of each bomb."""
+    """The outcome of each bomb."""
     return {name: outcome(name, tmp_path_factory.mktemp(name)) for name in BOMBS}
 
 

@@ -17,7 +17,7 @@ UNITS = 4_000
 MAX_RATIO = 8
 """Linear work gives 4, quadratic work 16."""
 MIN_SECONDS = 0.005
-"""Of less than this, the clock says nothing."""
+"""The clock cannot measure less than this."""
 PIECE = 1 << 16
 
 BRACES, QUOTES = "{\n", 'a""","\n'
@@ -39,7 +39,7 @@ WORST = {
     "slurm_conf": ("", "x", "\n"),
     "slurm_topology": ("", "x", "\n"),
 }  # fmt: skip
-"""By form, what stands behind its example: a beginning, what comes again and again, and an end."""
+"""The text after the example of each form: a beginning, a part to repeat, and an end."""
 FORMS = [form for kind in READERS for form in translations_of(kind).values()]
 
 
@@ -54,12 +54,12 @@ def seconds_of(work):
 
 
 def ratio_of(work, units=UNITS):
-    """Return how much longer the work of four times as many units takes; `work` is a function of their number."""
+    """Return how much longer four times as many units take. `work` takes the number of units."""
     return seconds_of(lambda: work(4 * units)) / max(seconds_of(lambda: work(units)), MIN_SECONDS)
 
 
 def translate(form, text):
-    """Recognise and translate a text as far as it goes."""
+    """Recognise a text and translate as much of it as possible."""
     cluster, path = cluster_of(), f"c1/{form.kind}/node001/x"
     with suppress(SourceError):
         READERS[form.kind].detect(text[:SAMPLE_CHARACTERS], path, cluster)

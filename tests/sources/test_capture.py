@@ -1,4 +1,4 @@
-"""The genuine capture of a Slurm 22.05 cluster: every record, in every form it was exported in, whatever the order."""
+"""The genuine capture of a Slurm 22.05 cluster: every record, in every form of the export and in any order."""
 
 import json
 import re
@@ -17,14 +17,14 @@ LOCAL_TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?![\d.]*(?:Z|[+-]\d\d))|^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d", re.MULTILINE
 )
 OFFSET = timedelta(hours=5, minutes=30)
-"""Of Asia/Kolkata, whose clocks are never set."""
+"""The offset of Asia/Kolkata, which has no summer time."""
 OF_THE_RESULT = ("started_at", "observed_at", "unchanged_since", "job_id_raw", "check_type", "message")
-"""What differs between check results that say the same: the order of lines decides which of them are kept."""
+"""Columns that differ between equal check results: the order of lines decides which results are kept."""
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """The capture alone: a home's sources may hold other clusters."""
+    """The capture alone, because a home's sources may hold other clusters."""
     folder = tmp_path_factory.mktemp("sources")
     shutil.copytree(CAPTURE / "testbed", folder / "testbed")
     return folder
@@ -60,9 +60,9 @@ def test_every_record_and_every_line(capture):
 
 
 def test_every_job_ends_as_it_was_made_to(capture, truth):
-    """`expect` is the state of a job's last record; of an array's tasks, one ends like that.
+    """`expect` is the state of a job's last record, or of the last record of one task of an array.
 
-    Job 50 was held and cancelled before it could start: sacct leaves it out unless asked for its state.
+    Job 50 was held and cancelled before it could start; sacct omits it without a query for its state.
     """
     last = capture.execute(
         "select coalesce(array_job_id, het_job_id, job_id_raw), arg_max(state_raw, submitted_at) "
@@ -93,14 +93,14 @@ def test_every_form_gives_the_same_records(name, tmp_path, clean_facts):
 
 
 def moved(found: re.Match[str]) -> str:
-    """Return a local time by the clock of the other zone."""
+    """Return a local time on the clock of the other zone."""
     if "T" in found[0]:
         return (datetime.fromisoformat(found[0]) + OFFSET).isoformat()
     return (datetime.strptime(f"2026 {found[0]}", "%Y %b %d %H:%M:%S") + OFFSET).strftime("%b %e %H:%M:%S")
 
 
 def logs_of(con):
-    """Return the rows of all logs that count, without where they stand, and the spans of the logs."""
+    """Return the loaded rows of all logs without their places, and the spans of the logs."""
     found = {"spans": con.execute("from ops.spans order by all").fetchall()}
     for table in ("sacct", "health_checks", "kernel_messages", "slurmctld_events", "node_events", "nodes"):
         left_out = ("path", "line_number", *(OF_THE_RESULT if table == "health_checks" else ()))

@@ -1,4 +1,4 @@
-"""What is no text costs only itself: archives behind a log, NULs of a power loss, marks, escape sequences."""
+"""Bytes that are not text lose no lines: archives after a log, NULs of a power loss, marks, escape sequences."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_counts_as_clean_is_left_as_it_is(damage, size):
 
 
 def archive(size: int = 60_000) -> bytes:
-    """An archive of a log, which is larger than the log it is appended to."""
+    """Return an archive that is larger than the log before it."""
     generator = random.Random(3)
     return gzip.compress(generator.randbytes(size), mtime=0)
 

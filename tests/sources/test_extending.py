@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md: each is done in a copy of the code, and what it adds comes out."""
+"""The examples of CONTRIBUTING.md work when they are applied to a copy of the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.logs import export
 from tests.sources.folders import make
 
 CHANGE = re.compile(r"^```diff\n(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-"""A file, and lines of it: new ones begin with +, those that go with -, and those that show the place with a space."""
+"""A file and its changes: new lines begin with +, removed lines with -, and context lines with a space."""
 
 
 def changes_of(heading: str) -> list[tuple[str, str]]:
@@ -28,7 +28,7 @@ def changes_of(heading: str) -> list[tuple[str, str]]:
 
 
 def changed_copy(folder: Path, heading: str) -> Path:
-    """Copy the code into a folder, make the changes of an example there, and return the folder."""
+    """Copy the code into a folder, apply the changes of an example, and return the folder."""
     ignored = shutil.ignore_patterns("__pycache__", "target", "logs", "dbt_packages")
     for room in ("assets", "dbt_project"):
         shutil.copytree(PROJECT / room, folder / room, ignore=ignored)
@@ -62,7 +62,7 @@ with duckdb.connect(home, config={"threads": 1}) as con:
 
 
 def read(code: Path, folder: Path, *queries: str) -> Any:
-    """Load a folder into a home beside it with a copy of the code, and return what queries answer."""
+    """Load a folder into a home next to it with a copy of the code, and return the answers of queries."""
     done = subprocess.run(
         [sys.executable, "-c", READ, folder, folder.with_suffix(".duckdb"), KEY, *queries],
         cwd=code,
@@ -76,7 +76,7 @@ def read(code: Path, folder: Path, *queries: str) -> Any:
 
 
 def test_a_new_column_of_sacct_touches_three_files(tmp_path):
-    """The column comes out in every form of accounting, and again for what was read before."""
+    """The column is filled from every form of accounting, and for records that were read before."""
 
     def records(first: int) -> list[dict[str, str | None]]:
         return [{"JobID": str(first), "Group": "physics"}, {"JobID": str(first + 1), "Group": None}]

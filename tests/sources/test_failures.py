@@ -1,4 +1,4 @@
-"""Records of failures: a public release gives its own numbers; their forms are rows of `failures.toml`."""
+"""Records of failures: a public release gives its published numbers. Their forms are rows of `failures.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a sources folder cannot be used is named, with where and what to do; it stops no other file or cluster."""
+"""Unusable parts of a sources folder are reported with place and remedy. They stop no other file or cluster."""
 
 import gzip
 import json
@@ -165,7 +165,7 @@ FAILING = {
         ]
     },
 }
-"""By cluster: a file beside its accounting, its content, and why the cluster fails."""
+"""By cluster: a file in addition to its accounting, its content, and why the cluster fails."""
 WELL = {
     "text": ("txt", many(1)[:-30], "cut_off"),
     "record": ("json", LINES[:-10], "read"),
@@ -174,14 +174,14 @@ WELL = {
     "whole": ("json", document(1, indent=1), "read"),
     "last-record-broken": ("json", document(1).replace(b'"job_id": 2000,', b'"job_id": ,'), "read"),
 }
-"""By cluster: accounting that is being written or holds a broken record, and its status."""
+"""By cluster: accounting that is incomplete or has a broken record, and its status."""
 
 
 @pytest.fixture(scope="module")
 def of_accounting(tmp_path_factory):
-    """Load all of these clusters and one that is well, take away what is wrong, and load them again.
+    """Load all of these clusters and a good one, remove the errors, and load them again.
 
-    Returns what became of the files, why clusters fail, and why they do when all is mended.
+    Returns the outcome of the files, the errors of clusters, and their errors after the repair.
     """
     folder = make(tmp_path_factory.mktemp("accounting"), {f"{name}/sacct/a.txt": GOOD for name in ("c1", *FAILING)})
     make(folder, {f"{cluster}/{name}": content for cluster, (name, content, _) in FAILING.items()})

@@ -1,4 +1,4 @@
-"""Every translated form is listed, recognised by what it holds, read, and accounts for each of its lines."""
+"""Every translated form is listed, recognised by its content, and read, and each of its lines is accounted for."""
 
 from __future__ import annotations
 

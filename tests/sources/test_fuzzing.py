@@ -1,7 +1,7 @@
-"""Mutations of good lines: no crash, no hang, and every line accounted for, whatever a line holds, in bounded memory.
+"""Mutations of good lines cause no crash and no hang. Every line is accounted for, in bounded memory.
 
-Each seed makes a cluster with a file of mutated lines per dialect; all are read in one load, in a process of its own.
-What was found is kept in `fixtures/cases/odd_lines.jsonl`.
+Each seed makes a cluster with a file of mutated lines per dialect. One load in a separate process reads them all.
+`fixtures/cases/odd_lines.jsonl` keeps the lines that once failed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.sources.folders import PROJECT
 
 
 def check(folder: Path, seed: int, count: int, timeout: int) -> None:
-    """Load mutated lines of all dialects; nothing may be left to the search for lines that raise."""
+    """Load mutated lines of all dialects, and check that no line makes a reader raise."""
     command = [sys.executable, "-m", "tests.sources.fuzzing", str(folder), str(seed), str(count)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -1,4 +1,4 @@
-"""Results of checks: what unchanged ones span, and times and codes in them; their forms are rows of `health.toml`."""
+"""Results of checks: spans of unchanged results, times and codes. Their forms are rows of `health.toml`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_good_results_that_name_what_they_looked_at_are_not_taken_for_one_anothe
 
 
 def test_an_odd_line_costs_only_itself_however_the_file_is_read(tmp_path: Path) -> None:
-    """It sends a file of check results to the reader of lines; the others are as if it were not there."""
+    """The line makes the file go to the reader of lines. The other lines give the same rows as without it."""
     good = [result_line("n1", 1714554000.0 + number, "xid errors", 0, "ok") for number in range(3)]
     loaded = {}
     for name, lines in {"good": good, "odd": [*good, result_line("n1", 1714554000.0, started=1714557600.0)]}.items():

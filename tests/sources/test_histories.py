@@ -69,7 +69,7 @@ class Night:
     facts_of: int | None = None
     """The rows that count are those of this night."""
     versions: Sequence[tuple[str, int, int]] | None = None
-    """Older versions: of which file, how many lines count, how many others state."""
+    """Older versions: the file, the lines that count, the lines that others state."""
     statuses: Mapping[str, str] | None = None
     said: Sequence[str] | None = None
     """Parts of the lines that are said; empty if nothing is."""

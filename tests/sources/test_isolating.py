@@ -1,4 +1,4 @@
-"""What fails at a file or a cluster concerns it alone: the reason is kept, and the rest is loaded and settled."""
+"""An error in a file or a cluster affects only it: the reason is kept, and the rest is loaded and settled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.sources.folders import connect, make, violations
 
 XID = "Nov 21 07:34:{second:02d} {node} kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python\n"
 OVERFLOW = "select cast(100 * code as tinyint) from raw.kernel_messages where code = 999"
-"""Fails where a cluster has Xid 999."""
+"""Fails for a cluster with Xid 999."""
 
 
 def log(codes: list[int], node: str = "node001") -> str:
@@ -40,7 +40,7 @@ def log(codes: list[int], node: str = "node001") -> str:
 
 
 def reader_that(step: Callable[[duckdb.DuckDBPyConnection], None] | str, *settling: str) -> SimpleNamespace:
-    """Return the reader of kernel logs with a step before all others, and with steps before those that settle."""
+    """Return the reader of kernel logs with an additional first step, and additional steps before it settles."""
     names = ("KIND", "TABLE", "DIALECTS", "VERSION", "PRIVACY", "ROWS", "COVERS", "detect")
 
     def plan_reading(given: Batch) -> ReadingPlan:
@@ -55,7 +55,7 @@ def reader_that(step: Callable[[duckdb.DuckDBPyConnection], None] | str, *settli
 
 
 def raising_at(*codes: int, error: type[Exception] = OverflowError) -> SimpleNamespace:
-    """Return a reader of kernel logs that raises where a line names one of these Xids."""
+    """Return a reader of kernel logs that raises at a line with one of these Xids."""
 
     def look(con: duckdb.DuckDBPyConnection) -> None:
         pattern = "|".join(f"Xid .*: {code}," for code in codes)
@@ -77,7 +77,7 @@ def outcome(con: duckdb.DuckDBPyConnection) -> list[tuple]:
 
 
 def lost_line() -> SimpleNamespace:
-    """Return a reader that says nothing of a line."""
+    """Return a reader that does not account for a line."""
     lost = "select file_id, line_number from lines where line like '%: 999,%'"
 
     def plan_reading(given: Batch) -> ReadingPlan:
@@ -116,7 +116,7 @@ def removing(file: Path) -> SimpleNamespace:
 def test_a_file_at_which_reading_fails_is_refused_alone(
     make_reader: Callable[[Path], Any], reason: str, tmp_path: Path
 ) -> None:
-    """Whatever is left out of a batch is found by halving it."""
+    """The loader halves a batch to find the file."""
     bad = {3} if make_reader is removing else {3, 4, 17}
     names = [f"c1/kernel/{place:02d}.log" for place in range(20)]
     folder = make(tmp_path, {name: log([79, 999 if place in bad else 48]) for place, name in enumerate(names)})
@@ -164,7 +164,7 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
 
 
 def test_a_signal_in_the_middle_of_a_query_ends_the_reading_at_once(tmp_path):
-    """DuckDB makes an ordinary error of it, and its threads go on until they are stopped."""
+    """DuckDB raises an ordinary error, and its threads go on until they are stopped."""
     folder = make(tmp_path, {"c1/kernel/a.log": log([79]), "c1/kernel/b.log": log([79])})
 
     def compute_for_minutes(con: duckdb.DuckDBPyConnection) -> None:
@@ -185,7 +185,7 @@ def test_a_signal_in_the_middle_of_a_query_ends_the_reading_at_once(tmp_path):
 
 
 def clusters(**codes: list[int]) -> dict[str, str]:
-    """Write accounting and a line per code for each cluster; the first line is repeated, which settling marks."""
+    """Return accounting and a line per code for each cluster. The first line is repeated, so that settling marks it."""
     files = {}
     for name, of_cluster in codes.items():
         files |= {f"{name}/sacct/a.txt": export([{}]), f"{name}/kernel/k.log": log(of_cluster) + log(of_cluster[:1])}
@@ -193,7 +193,7 @@ def clusters(**codes: list[int]) -> dict[str, str]:
 
 
 def settled(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[str, str]:
-    """Load a folder as the raw assets do, and give the errors of the clusters that were not settled."""
+    """Load a folder as the raw assets do, and return the errors of clusters that could not be settled."""
     readers: dict[str, Any] = {"sacct": sacct, "kernel": reader_that("select 1", *steps)}
     found = survey(folder, readers)
     write_clusters(con, found)

@@ -1,4 +1,4 @@
-"""Records of JSON come out of text whatever its form and its pieces; damage costs the records that it touches."""
+"""JSON records are read from text of any form and in pieces of any size. Damage loses only the records it touches."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_lines_of_other_text_are_told_apart() -> None:
 
 
 def test_a_record_without_end_is_not_held_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A sixteenth of what a record may hold, in pieces that are as much smaller, is read at a sixteenth of the cost.
+    # The limit and the pieces are a sixteenth, and so is the cost.
     monkeypatch.setattr(reading, "MAX_RECORD", MAX_RECORD // 16)
-    # More than any record may hold, of which a second is never read: each piece is another string.
+    # Longer than the limit. No piece is read twice: each piece is another string.
     endless = (f'"{number}": "{"x" * 62_480}",' for number in range(10_000))
     found = json_records((text for part in (iter(['{"jobs": [{']), endless) for text in part), "jobs")
     first = next(found)

@@ -1,4 +1,4 @@
-"""Kernel logs: the envelope is found, each rule reads its example, one fault is one event, no record is lost.
+"""Kernel logs: envelopes, the example of each rule, one event per fault, and no lost record.
 
 The forms of kernel logs are in `fixtures/cases/files/kernel.toml`.
 """
@@ -28,14 +28,14 @@ LOST = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', name=<unknown>, GPU has
 with TABLE.open(encoding="utf-8", newline="") as file:
     RULES = list(csv.DictReader(file))
 PROGRAMS = {"mmfs\\w*|mmsysmon": "mmfs", "nv-fabricmanager|nvidia-fabricmanager|fabricmanager": "nv-fabricmanager"}
-"""Of rules that are not of the kernel, a program that may write the line."""
+"""Programs that may write the line of a rule that is not the kernel's."""
 OF_THREE_LINES = {
     "NVRM: The NVIDIA GPU 0000:18:00.0": [
         "NVRM: (PCI ID: 10de:2901) installed in this system has",
         "NVRM: fallen off the bus and is not responding to commands.",
     ]
 }
-"""What follows the first line of an example."""
+"""Lines after the first line of an example."""
 
 
 def test_the_envelope_is_found_behind_many_lines_without_one() -> None:
@@ -59,7 +59,7 @@ def test_the_first_lines_name_a_mixed_file_and_every_line_is_read() -> None:
 
 
 def test_a_field_of_bytes_in_an_export_of_a_journal(tmp_path: Path) -> None:
-    """Its length is stated before it."""
+    """The length of the field comes before it."""
     entries = b""
     for text in (LOST, f"{LOST}{' x' * 200}"):
         entries += b"__REALTIME_TIMESTAMP=1772445600000000\n_HOSTNAME=gpu01\nSYSLOG_IDENTIFIER=kernel\nMESSAGE\n"
@@ -71,7 +71,7 @@ def test_a_field_of_bytes_in_an_export_of_a_journal(tmp_path: Path) -> None:
 
 
 def test_the_example_of_each_rule_is_read_from_the_middle_of_a_log() -> None:
-    """It is of its kind, and of no earlier rule's."""
+    """The event has the kind of the rule, and not of an earlier rule."""
     log, between = "", "usb 1-1: new high-speed USB device"
     for number, rule in enumerate(RULES):
         program = PROGRAMS.get(rule["programs"], "kernel")
@@ -127,7 +127,7 @@ PCIE_TWICE = ("pcie_link", 2)
 def test_what_is_told_twice_of_one_fault_is_one_event(
     lines: list[tuple[int, str]], expected: list[tuple[str, int]]
 ) -> None:
-    """Kind and number of lines of each event of a log with these lines, each so many seconds after the hour."""
+    """Compare kind and line count of each event. The lines have offsets in seconds from the hour."""
     text = "".join(
         f"2026-03-02T10:{second // 60:02}:{second % 60:02}.000000+00:00 n1 kernel: {line}\n" for second, line in lines
     )
@@ -139,7 +139,7 @@ def test_what_is_told_twice_of_one_fault_is_one_event(
 def test_epochs_of_any_unit(second: int, digits: int, as_text: bool) -> None:
     value = second * 10**digits
     shown = moment(str(value) if as_text else value)
-    # Before September 2001 a number of seconds has nine digits, which is no time that a log tells.
+    # Before September 2001 a number of seconds has nine digits, and the reader takes it for no time.
     if second >= 10**9:
         assert datetime.fromisoformat(shown or "").timestamp() == second
 

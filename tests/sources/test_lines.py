@@ -1,4 +1,4 @@
-"""Lines keep their numbers and their text, whatever the bytes."""
+"""Lines keep their numbers and their text, whatever bytes they have."""
 
 import random
 
@@ -17,7 +17,7 @@ def lines_of(paths):
 
 
 def test_line_numbers_are_exact_over_many_large_files(tmp_path):
-    """Larger than DuckDB's parallel units, small ones between, blank lines and no newline at the end among them."""
+    """Some files exceed DuckDB's parallel units, some are small, and some have blank lines or no newline at the end."""
     generator = random.Random(1)
     paths, counts = [], [60_000, 1, 3, 0, 90_000, 2, 40_000]
     for number, count in enumerate(counts):

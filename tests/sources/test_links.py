@@ -1,4 +1,4 @@
-"""Links: who may set one that is followed, and what never comes along by one."""
+"""Links: whose links are followed, and what is never read through a link."""
 
 import os
 
@@ -15,7 +15,7 @@ OF_ROOT = "/etc/passwd", "/etc"
 
 
 def set_by_another(link, target, monkeypatch):
-    """Set a link as a user who is neither the one that refreshes nor root."""
+    """Set a link as another user, who neither refreshes nor is root."""
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(target)
     if os.geteuid() == 0:

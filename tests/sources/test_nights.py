@@ -1,7 +1,7 @@
-"""What is loaded depends on the bytes that were seen, not on when: a property of random nights of a small site.
+"""The loaded rows depend on the bytes that were seen, and not on the time: a property of nights of a small site.
 
-Files are appended to, rotated, compressed, renamed, late, cut and completed, replaced, removed and restored; exports
-are overwritten or fail; a cluster comes later; settings change. `tests.soak` does the same to a home that is refreshed.
+Files grow, rotate, come late, and are compressed, renamed, cut, completed, replaced, removed and restored. Exports are
+overwritten or fail, a cluster comes later, and settings change. `tests.soak` does the same to a home that is refreshed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ RULES = (
 
 
 def content(table: str, also: str = "") -> str:
-    """Return the columns of a table that say what a line states, not where it stands, nor by which date of a file."""
+    """Return the columns of a table that depend on the content of a line only, and not on its file."""
     by_file = ", dated_by_file_at" if table in LOGS else ""
     return f"{table}.* exclude (path, line_number{by_file}{also})"
 
 
 def facts(con: duckdb.DuckDBPyConnection, table: str) -> Counter[str]:
-    """Count the rows that count, without where they stand."""
+    """Count the loaded rows without their places."""
     rows = con.execute(f"select {content(table)} from raw.{table} where disposition = 'loaded'")
     return Counter(map(repr, rows.fetchall()))
 
@@ -54,9 +54,9 @@ def held(con: duckdb.DuckDBPyConnection, table: str, *, is_present: bool = True)
 
 
 def check(rng: Random, nights: int, has_other_rules: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Load random nights as they come, and compare them with what every line that was ever there gives at once.
+    """Load random nights one by one, and compare the result with one load of every line that was ever readable.
 
-    If settings change meanwhile, compare each night with a warehouse that reads every file again each night instead.
+    If settings change, compare each night with a warehouse that reads every file again each night instead.
     """
     folder, once = tmp_path_factory.mktemp("nights"), tmp_path_factory.mktemp("once")
     ours, again, sites, done = connect(), connect(), [Site(folder / "c1", rng)], list[str]()
@@ -89,7 +89,7 @@ def check(rng: Random, nights: int, has_other_rules: bool, tmp_path_factory: pyt
 
 
 def assert_equal(found: dict[str, list[tuple]], expected: dict[str, list[tuple]], done: list[str]) -> None:
-    """Fail with the first table that differs, and with what was done to the files."""
+    """Fail with the first table that differs, and with the actions on the files."""
     for table, rows in expected.items():
         assert found[table] == rows, (table, done)
 
@@ -113,5 +113,5 @@ def test_nights_leave_what_one_load_of_every_line_does(
 def test_many_nights_leave_what_one_load_of_every_line_does(
     tmp_path_factory: pytest.TempPathFactory, rng: Random, nights: int, has_other_rules: bool
 ) -> None:
-    """A failure shows what was done to the files; the search for a smaller one would take minutes."""
+    """A failure shows the actions on the files. The search for a smaller example would take minutes."""
     check(rng, nights, has_other_rules, tmp_path_factory)

@@ -1,4 +1,4 @@
-"""Names of nodes to Slurm's lists and back."""
+"""Conversion of node names to Slurm's lists and back."""
 
 import pytest
 from hypothesis import given

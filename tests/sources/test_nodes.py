@@ -1,4 +1,4 @@
-"""Node lists and node names: what Slurm prints, what other logs call the same host."""
+"""Node lists and node names, as Slurm prints them and as other logs name the same host."""
 
 from datetime import datetime
 
@@ -121,23 +121,23 @@ def on(day):
 @pytest.mark.parametrize(
     ("snapshots", "name", "expected"),
     [
-        # From one snapshot to the next; the first also holds before, the last after.
+        # From one snapshot to the next. The first also holds before it, the last after it.
         ([("n1", 2, "h1"), ("n1", 5, "h2")], "h1", {1: "n1", 4: "n1", 5: None}),
         ([("n1", 2, "h1"), ("n1", 5, "h2")], "h2", {4: None, 5: "n1", 9: "n1"}),
-        # A host that goes from one node to another; the node that had it first had it before.
+        # A host that moves from one node to another. Before the first snapshot it belongs to its first node.
         ([("n1", 2, "h1"), ("n1", 5, "h2"), ("n2", 5, "h1")], "h1", {1: "n1", 4: "n1", 5: "n2"}),
-        # Two nodes of one host at once: nobody knows which is meant.
+        # Two nodes with one host at once are ambiguous.
         ([("n1", 2, "h1"), ("n2", 2, "h1")], "h1", {1: None, 4: None}),
         ([("n1", 2, "h1"), ("n2", 4, "h1"), ("n2", 6, "h2")], "h1", {3: "n1", 4: None, 6: "n1"}),
         # A node without a host has none.
         ([("n1", 2, "h1"), ("n1", 5, None)], "h1", {4: "n1", 5: None}),
-        # Domains of hosts may be left out; addresses have none.
+        # A log may omit the domain of a host. Addresses have no domain.
         ([("n1", 2, "h1.example.org")], "h1", {4: "n1"}),
         ([("n1", 2, "h1")], "h1.example.org", {4: "n1"}),
         ([("n1", 2, "10.0.0.5")], "10.0.0.5", {4: "n1"}),
         ([("n1", 2, "10.0.0.5")], "10", {4: None}),
         ([("n1", 2, "10.0.0.5")], "10.0.0.6", {4: None}),
-        # Every host calls itself that.
+        # Every host has this name for itself.
         ([("n1", 2, "localhost")], "localhost", {4: None}),
         ([("n1", 2, "127.0.0.1")], "127.0.0.1", {4: None}),
     ],
@@ -152,7 +152,7 @@ def test_a_host_is_a_node_from_one_snapshot_to_the_next(snapshots, name, expecte
 
 
 def test_logs_may_name_the_host_of_a_node_until_it_gets_another(tmp_path):
-    """A name of a node comes first: n2 is one, though n1 had a host of that name. What no snapshot says is unknown."""
+    """A node name wins: n2 is a node, though n1 had a host of that name. Names in no snapshot are unknown."""
     moments = [1, 3, 5]
     hosts = ["ip-1", "ip-2", "n2"]
     files = {"c1/sacct/a.txt": export([{"NodeList": "n[1-2]"}])}
@@ -175,7 +175,7 @@ def test_logs_may_name_the_host_of_a_node_until_it_gets_another(tmp_path):
     ]
     assert {row["detail"] for row in rows(con, "select detail from ops.quarantine")} == {"ip-1", "ip-9"}
 
-    # A later night tells that n1 had its first host again for a day, and all rows follow.
+    # A later snapshot says that n1 had its first host again for a day, and all rows follow.
     again = "NodeName=n1 CPUTot=8 NodeAddr=10.0.0.1 NodeHostName=ip-1 State=IDLE\n"
     make(tmp_path, {"c1/inventory/nodes.2024-05-04.txt": again})
     load(tmp_path, con, readers=READERS)
@@ -235,7 +235,7 @@ def test_an_excluded_node_that_nothing_names_is_counted_beside_its_file(tmp_path
         "c1/sacct/many.txt": ["unknown_excluded_nodes: 8 (gpu9, old1, old2, old3, old4, ...)"],
         "c1/sacct/none.txt": [],
         "c1/sacct/one.txt": ["unknown_excluded_nodes: 1 (gpu9)"],
-        # where nothing says which nodes there are, none is unknown
+        # without a list of nodes, no node is unknown
         "c2/sacct/nodeless.txt": [],
     }
     assert con.execute("select sum(loaded), sum(quarantined) from ops.files").fetchone() == (5, 0)
@@ -267,7 +267,7 @@ def test_domains_in_accounting_are_dropped_once_the_short_name_is_known(tmp_path
 
 
 def test_what_all_logs_together_rule_out_is_quarantined(tmp_path):
-    """A clock that stood at 2000 made a run of 24 years; a list of names is longer than the inventory by far."""
+    """A clock at the year 2000 made a run of 24 years. A node list is much longer than the inventory."""
     long = {"JobID": "52", "Submit": "2000-01-01T00:00:00", "Start": "2000-01-01T00:00:00", "ElapsedRaw": ""}
     crowd = {"JobID": "53", "NNodes": "100000", "NodeList": "n[1-100000]"}
     large = {"JobID": "54", "NNodes": "2048", "NodeList": "n[1-2048]"}
@@ -288,7 +288,7 @@ def test_what_all_logs_together_rule_out_is_quarantined(tmp_path):
 
 
 def test_an_inventory_of_one_partition_rules_out_no_job_of_another(tmp_path):
-    """Nodes without GPUs that no inventory lists stand in lists of ordinary length: 1,000 of them allow 10,110."""
+    """No inventory lists the nodes without GPUs. Their lists have ordinary length: 1,000 nodes allow 10,110."""
     parts = [{"JobID": str(number), "NNodes": "500", "NodeList": f"c[{500 * number + 1}-{500 * number + 500}]"}
              for number in range(2)]  # fmt: skip
     whole = {"JobID": "9", "NNodes": "4000", "NodeList": "c[1-4000]"}

@@ -1,4 +1,4 @@
-"""Names in raw tables: hashed before they are stored, equal where they were equal, and texts as telling as before."""
+"""Names in raw tables are hashed before they are stored. Equal names stay equal, and rules find the same in texts."""
 
 import csv
 import re
@@ -39,14 +39,14 @@ OTHER_PATTERNS = (
     "setting down", "unexpectedly", "returned to service", "draining", "^prolog (error|or job env)",
     "kill task failed|epilog|prolog|batch job|duplicate job", "reset|reboot", "critical interrupt",
 )  # fmt: skip
-"""Those that stand in the models themselves."""
+"""Patterns in the models themselves."""
 NOT_FREE = {KEPT, USER, UID, TICKET, STATE, "account"}
-"""What a column may hold that no one writes freely."""
+"""Kinds of columns without free text."""
 
 
 @pytest.fixture(scope="module")
 def rules() -> duckdb.DuckDBPyConnection:
-    """A connection with the patterns that texts are classified by, in `rules`."""
+    """A connection with a table `rules` of the patterns that classify texts."""
     found = list(OTHER_PATTERNS)
     for seed, column in RULES:
         with (DBT_PROJECT / "seeds" / f"{seed}.csv").open(encoding="utf-8") as file:
@@ -59,14 +59,14 @@ def rules() -> duckdb.DuckDBPyConnection:
 
 
 def told_apart(rules: duckdb.DuckDBPyConnection, texts: list[str]) -> list[tuple[str, str, str]]:
-    """List pattern, text and cut text where a pattern finds in one what it does not find in the other."""
+    """List pattern, text and cut text where a pattern matches only one of the two texts."""
     cut = WordCutter()
     rules.execute(
         "create or replace temp table texts as select unnest($texts) as text, unnest($cut) as cut",
         {"texts": [text.lower() for text in texts], "cut": [f"{cut(text).lower()} #0123456789ab" for text in texts]},
     )
     found = []
-    # A pattern that is no column is compiled once.
+    # DuckDB compiles a constant pattern once.
     for (pattern,) in rules.execute("select pattern from rules").fetchall():
         found += rules.execute(
             "select $pattern, text, cut from texts where trim(text) <> ''"
@@ -163,7 +163,7 @@ def load_planted(
 
 
 def tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Name the raw and ops tables."""
+    """Return the names of the raw and ops tables."""
     query = (
         "select schema_name || '.' || table_name from duckdb_tables() where schema_name in ('raw', 'ops') order by 1"
     )
@@ -171,7 +171,7 @@ def tables(con: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def texts(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Give every row of every table as text."""
+    """Return every row of every table as text."""
     return {
         name: [text for (text,) in con.execute(f"select rows::varchar from {name} as rows").fetchall()]
         for name in tables(con)
@@ -190,7 +190,7 @@ def plain_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def private(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A warehouse in memory without them."""
+    """A warehouse in memory with pseudonyms."""
     return load_planted(tmp_path_factory.mktemp("private"), PRIVATE)
 
 

@@ -1,4 +1,4 @@
-"""Only regular files are opened: a pipe, a device, a socket or a link to one is told, and never waited for."""
+"""Only regular files are opened. A pipe, a device, a socket or a link to one is reported without waiting."""
 
 import os
 import socket
@@ -41,7 +41,7 @@ def _no_hanging(request: pytest.FixtureRequest):
 
 
 def errors_of(folder: Path, readers=READERS) -> list[str]:
-    """Survey a folder and give what was refused in it, whether or not any cluster is left."""
+    """Return the errors of a folder's survey, whether or not any cluster is left."""
     try:
         return [str(refused.error) for refused in survey(folder, readers).refused]
     except SourceErrors as caught:
@@ -49,7 +49,7 @@ def errors_of(folder: Path, readers=READERS) -> list[str]:
 
 
 def bind(path: Path) -> None:
-    """Make a socket; its path may have 107 bytes."""
+    """Make a socket. Its path may have at most 107 bytes."""
     here = Path.cwd()
     os.chdir(path.parent)
     with closing(socket.socket(socket.AF_UNIX)) as listening:
@@ -72,7 +72,7 @@ ODD_FILES = {
     "a broken link": (lambda path: path.symlink_to("nowhere"), "unreadable (No such file or directory)"),
     "a loop of links": (lambda path: path.symlink_to(path.name), "unreadable (Too many levels of symbolic links)"),
 }
-"""What makes them, and what is said of each."""
+"""The function that makes each file, and its message."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rules of a site in `cluster.toml`: what is refused, what they become, and the lines that are offered to paste."""
+"""Rules of a site in `cluster.toml`: refused rules, the resulting rows, and suggested lines to paste."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ MACRO = (DBT_PROJECT / "macros" / "without_variable_parts.sql").read_text(encodi
 
 
 def as_grouped(reason: str) -> str:
-    """What the mart makes of a reason: the steps of the macro, in DuckDB."""
+    """Return the reason as the mart groups it: the steps of the macro, in DuckDB."""
     blanks, ids, numbers = (text.replace("\\\\", "\\") for text in re.findall(r"regex_literal\('(.*?)'\)", MACRO))
     query = "lower(trim($1))"
     for number, replacement in ((2, " "), (3, "#"), (4, "#")):

@@ -1,4 +1,4 @@
-"""Accounting in JSON gives the rows that `sacct -P` gives of the same jobs."""
+"""Accounting in JSON gives the same rows as `sacct -P` of the same jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_IN_JSON = {
     "time_quality": "JSON has epoch seconds, this text local times",
 }
 LOST_IN_JSON = ("exit_code", "exit_signal", "derived_exit_code", "derived_exit_signal", "cancelled_by_uid", "state_raw")
-"""Of these 0.0.38 tells a part."""
+"""Version 0.0.38 has a part of these."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_json_of_the_genuine_cluster_gives_the_rows_of_its_text(tmp_path: Any, o
             assert from_json[name] in {None, printed[name]}, "unknown, never wrong"
         assert from_json["state_raw"] in {printed["state_raw"], printed["state"]}
     signals = [row["exit_signal"] for row in of_json if row["state"] == "FAILED" and row["exit_signal"]]
-    assert signals == [11, 53], "signals are told"
+    assert signals == [11, 53], "signals are read"
     assert {row["exit_code"] for row in of_json if row["state"] == "FAILED"} == {None, 0}, "plain exits are not"
     assert {row["exit_code"] for row in of_json if row["state"] == "COMPLETED"} == {0}
     assert [row["cancelled_by_uid"] for row in of_json if row["cancelled_by_uid"] is not None] == [0], "only root's"

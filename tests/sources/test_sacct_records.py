@@ -52,7 +52,7 @@ def test_column_order_and_delimiter_do_not_matter(seed, delimiter, plain, tmp_pa
 
 
 def test_a_comma_separated_export(tmp_path):
-    """Spreadsheets quote what holds commas; sacct does not, and its TRES can be told from the other columns."""
+    """Spreadsheets quote values with commas. sacct does not, but its TRES are distinct from the other columns."""
     plain = export(jobs(3), ",")
     quoted = "\n".join(
         line if line.startswith("JobID") else line.replace(BASE["AllocTRES"], f'"{BASE["AllocTRES"]}"')
@@ -81,7 +81,7 @@ def test_delimiters_in_free_text_are_repaired_or_refused_but_never_misread(name,
 
 
 def test_a_constraint_of_two_features_beside_the_submit_line_that_asked_for_it():
-    """Columns that are not read tell where a free text ends, too: energy and ids of keys are numbers."""
+    """Unread columns show the end of a free text, too: energy and ids of keys are numbers."""
     header = "JobIDRaw|Comment|Constraints|ConsumedEnergy|Container|CPUTime|State|Submit|Start|End|SubmitLine|Suspended"
     header += "|WCKey|WCKeyID|WorkDir"
     layout = header_layout(header)
@@ -131,7 +131,7 @@ def test_an_export_of_very_many_headers_is_read_up_to_a_bound(tmp_path, monkeypa
 
 
 def test_the_effort_of_repairing_is_bounded_for_all_lines_together(monkeypatch):
-    """Each line may be read in tens of thousands of ways; all of them were tried, line after line, for hours."""
+    """Each line has tens of thousands of possible readings. Without a bound, trying all took hours."""
     layout = header_layout("JobIDRaw|JobName|Comment|WorkDir|SubmitLine|State|Start")
     tried = []
     monkeypatch.setattr(odd_lines, "_merge", lambda tokens, _widths, _delimiter: tried.append(1) or tokens)

@@ -24,7 +24,7 @@ FORMS = [
 
 
 def jobs(form: str) -> str:
-    """Write a job of two hours on each of thirty days, with times in a form."""
+    """Return a job of two hours on each of thirty days, with times in a form."""
     records = []
     for number in DAYS:
         start = BEGIN + timedelta(days=number)
@@ -44,7 +44,7 @@ EXPECTED = [(BEGIN + timedelta(days=number), BEGIN + timedelta(days=number, hour
 
 
 def test_a_form_is_read_once_it_is_set_and_the_refusal_names_the_setting(tmp_path: Path) -> None:
-    """Where the day comes first, the line that is offered is the one to paste."""
+    """If the day comes first, the suggested line is correct."""
     texts = {f"c{number}": jobs(form) for number, form in enumerate(FORMS)}
     con = load(make(tmp_path, {f"{cluster}/sacct/a.txt": text for cluster, text in texts.items()}))
     refused = con.execute("select reason, next_step from ops.files order by cluster_id").fetchall()

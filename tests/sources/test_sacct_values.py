@@ -1,4 +1,4 @@
-"""The values of accounting records: states, resources, times, ids, and which records are copies of one attempt."""
+"""The values of accounting records: states, resources, times, ids, and copies of one attempt."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""`cluster.toml`: every key has a default; what cannot be meant is refused with file, key and what is allowed."""
+"""`cluster.toml`: every key has a default. Impossible values are refused with file, key and allowed values."""
 
 import csv
 import json
@@ -160,7 +160,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (f"[tickets.columns]\nnode = '{'x' * 256}'", "key 'tickets.columns.node'", "at most 255"),
     (f"[annotations]\n'{'x ' * 1000}' = 'x'", "key 'annotations", "Invalid isoformat"),
 ]  # fmt: skip
-"""A text, the key that is named, and what is said of it."""
+"""A text, the key in the message, and a part of the message."""
 
 
 @pytest.mark.parametrize(("text", "key", "allowed"), REFUSED)

@@ -1,4 +1,4 @@
-"""Which `cluster.toml` may run programs and send: none that anybody but this user and root may write."""
+"""A `cluster.toml` may run programs and send only if nobody but this user and root may write it."""
 
 import os
 
@@ -24,7 +24,7 @@ def untrusted(file):
 
 
 def give_to_another(path, monkeypatch):
-    """Have the path belong to a user who is neither this one nor root."""
+    """Let the path belong to a user who is neither this one nor root."""
     if os.geteuid() == 0:
         os.chown(path, 54_321, -1)
     else:

@@ -1,4 +1,4 @@
-"""Of an export with the rows of several clusters those of the folder's cluster are read, or it is refused."""
+"""From an export of several clusters, the rows of the folder's cluster are read, or the export is refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ OTHER_NAMES = {
     "own-before-pulled": ('slurm_cluster = "c1"\n[pull]\nslurm_cluster = "far"', OWN),
     "stranger": ('slurm_cluster = "near"', None),
 }
-"""By folder: what its cluster.toml says, and the records that are read of c1's and far's; None if it is refused."""
+"""By folder: its cluster.toml, and the records that are read from c1's and far's; None if it is refused."""
 
 
 @pytest.fixture(scope="module")

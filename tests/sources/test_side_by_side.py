@@ -109,7 +109,7 @@ def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeyp
 
 
 def test_node_lists_that_two_batches_keep_at_once_are_kept_once(tmp_path, monkeypatch):
-    """Both expand the list before either has committed: neither can see what the other keeps."""
+    """Both expand the list before either commits, so neither sees the other's list."""
     together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     original = distinct_values._read_exclusions
 

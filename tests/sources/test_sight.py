@@ -1,4 +1,4 @@
-"""On which days which nodes were seen by which log, and which logs are blind."""
+"""The days on which each log saw a node, and blind logs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def says(node: str, day: int, text: str = CHATTER, hour: int = 6) -> str:
 
 
 def loaded(folder: Path, files: dict[str, str], con: Any = None) -> Any:
-    """Load files of cluster `c1` beside accounting of 30 days in May on two nodes."""
+    """Load files of cluster `c1` with accounting of 30 days in May on two nodes."""
     made = make(folder, {f"c1/{path}": text for path, text in ({"sacct/a.psv": JOBS} | files).items()})
     con = load(made, con, READERS)
     write_spans(con, survey(made, READERS, known_files={}))
@@ -39,7 +39,7 @@ def loaded(folder: Path, files: dict[str, str], con: Any = None) -> Any:
 
 
 def days_of(con: Any, node: str, kind: str = "kernel") -> list[int]:
-    """Give the days of accounting."""
+    """Return the days of the month on which a kind of log saw a node."""
     rows = con.execute(
         "select day_date from ops.sight where node_id = ? and kind = ? order by 1", [node, kind]
     ).fetchall()
@@ -75,7 +75,7 @@ SEEN: dict[str, tuple[dict[str, str], str, dict[str, range], dict[str, range]]] 
     "names-with-a-domain": (
         {"kernel/kern.log": says("N1.example.org", 1) + says("n1.example.org", 30)}, "kernel", {"n1": MONTH}, {},
     ),
-    # A selection says nothing of nodes without faults; the log of one node says nothing of others either way.
+    # A selection does not see nodes without faults. The log of one node never sees other nodes.
     "selection-of-symptoms": (
         {"kernel/xids.log": says("n1", 2, XID) + says("n1", 20, XID)},
         "kernel", {"n1": range(2, 21), "n2": range(2, 21)}, {},
@@ -104,7 +104,7 @@ def test_a_log_sees_a_node_on_the_days_of_its_lines(name, tmp_path):
 
 
 def test_daily_files_follow_each_other_and_a_missing_week_is_not_seen(tmp_path):
-    """By chance a busy node misses a day, and one that speaks seldom many; a busy one misses no week."""
+    """By chance a busy node misses a day, and a quiet node many. A busy node misses no week."""
     days = [day for day in range(1, 31) if day != 5 and not 12 <= day <= 18]
     files = {f"kernel/n1/2024-05-{day:02d}.log": says("n1", day) for day in days}
     files |= {f"kernel/others-{day:02d}.log": says("n2", day) + says("x", day) for day in (1, 11, 20, 30)}
@@ -155,7 +155,7 @@ def test_a_log_without_times_and_hosts_is_blind_and_sees_nothing(path, text, sta
 
 
 def test_what_is_sampled_of_a_long_log_is_spread_over_it(tmp_path):
-    """No node is missed that has every tenth of 20,000 lines, and none of the sampled lines is loaded."""
+    """A node with every tenth of 20,000 lines is seen, and none of the sampled lines is loaded."""
     start = datetime(2024, 5, 1)
     lines = [
         f"{start + timedelta(minutes=2 * number):%FT%T}+00:00 n{1 + (number % 10 == 3)} kernel: [ 1.5] {CHATTER}\n"

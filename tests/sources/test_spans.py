@@ -1,4 +1,4 @@
-"""What files cover: by cluster.toml, by manifests, by the times of their lines, and never by their modification."""
+"""Files cover spans by cluster.toml, by manifests, or by the times of their lines, never by their modification time."""
 
 import json
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ def in_hours(intervals):
 
 
 def spans(tmp_path, files, settings=""):
-    """Kind, beginning, end and source of what a folder's files cover."""
+    """Return kind, beginning, end and source of the spans of a folder's files."""
     folder = make(tmp_path, {"c1/cluster.toml": settings, **{f"c1/{path}": text for path, text in files.items()}})
     con = load(folder, readers=LOGS)
     write_spans(con, survey(folder, LOGS))
@@ -49,7 +49,7 @@ WEEKLY = [covered(168 * week, 168 * week + 113, 1000) for week in (4, 0, 1, 2, 5
 @pytest.mark.parametrize(
     ("files", "is_extended", "expected"),
     [
-        # Five records in twelve weeks: as much room beside them as between them, three weeks.
+        # Five records in twelve weeks: the margin is as long as the distance between records, three weeks.
         pytest.param([covered(0, 2016, 5)], True, [(-504, 2520)], id="quiet-weeks-in-a-file-are-no-gap"),
         pytest.param(WEEKLY, False, [(0, 449), (672, 953)], id="missing-week-is-a-gap-and-a-weekend-is-none"),
         pytest.param(
@@ -80,7 +80,7 @@ ONE_PARTITION = JobNumbers(50, 55, usual_share=0.31, usual_jobs=7)
 
 
 def daily(days, hours=(1, 23, 22), record_count=500, ended_later=0, names=True):
-    """Files of accounting: the hours of the first and last record and of the last start, and a day in the name."""
+    """Return accounting files: the hours of the first and last record and of the last start, and a day in the name."""
     first, last, start = hours
     return [
         CoveredFile(
@@ -123,7 +123,7 @@ def test_missing_days_of_accounting_are_gaps(files, numbers, expected):
 
 
 def test_files_of_successive_days_leave_no_gap_between_them():
-    # of each second day, two records at its beginning
+    # every second day has two records at its beginning
     files = [
         CoveredFile(MAY + timedelta(days=day), MAY + timedelta(days=day, minutes=1), 2, MAY + timedelta(days=day))
         for day in range(0, 8, 2)
@@ -207,7 +207,7 @@ def test_a_copy_of_a_log_and_of_half_a_log_cover_what_the_log_does(tmp_path):
 
 
 def test_one_job_in_two_files_is_not_two_that_began_together(tmp_path):
-    # BASE runs from 10:00 to 11:00; what ran before it is not known, so that accounting begins with its end
+    # BASE runs from 10:00 to 11:00. Earlier jobs are unknown, so accounting begins with its end.
     folder = make(tmp_path, {"c1/sacct/a.psv": export([{}]), "c1/sacct/copy.psv": export([{}])})
     con = load(folder, readers=READERS)
     write_spans(con, survey(folder, READERS))
@@ -216,7 +216,7 @@ def test_one_job_in_two_files_is_not_two_that_began_together(tmp_path):
 
 
 def daily_exports(job_ids, missing=()):
-    """Exports of 12 days by day; `job_ids` gives the numbers of the jobs that a day's export shows, one an hour."""
+    """Return exports of 12 days by day. `job_ids` returns the job numbers of a day's export, one an hour."""
     shown = {}
     for day in range(12):
         records = []
@@ -248,7 +248,7 @@ def test_a_missing_day_is_told_by_more_unused_job_numbers_than_usual(tmp_path, j
 
 
 def test_numbers_of_array_tasks_are_given_out_when_they_start(tmp_path):
-    # an array submitted on the first day, of which seven tasks start a day
+    # an array is submitted on the first day; seven of its tasks start each day
     folder = make(tmp_path, daily_exports(lambda day: range(100 + 7 * day, 107 + 7 * day), missing=(6,)))
     for path in folder.rglob("*.psv"):
         lines = path.read_text().splitlines()
@@ -269,12 +269,12 @@ NO_MANIFESTS = {
     "backwards": ('{"from": "2024-05-02", "to": "2024-05-01"}', "must lie after"),
     "cut off": ('{"from": ', "Expecting value"),
 }
-"""Texts, and what is said of them."""
+"""Texts and their messages."""
 
 
 @pytest.fixture(scope="module")
 def of_no_manifests(tmp_path_factory):
-    """Load an export beside each of them, and return what was quarantined."""
+    """Load each of them with an export, and return the quarantined lines."""
     exports = {f"c1/sacct/{case}.psv": export([{}]) for case in NO_MANIFESTS}
     texts = {f"c1/sacct/{case}.psv.manifest.json": f"{text}\n" for case, (text, _) in NO_MANIFESTS.items()}
     folder = make(tmp_path_factory.mktemp("no_manifests"), {**exports, **texts})

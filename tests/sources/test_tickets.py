@@ -1,4 +1,4 @@
-"""Repair tickets: what parts of a file and orders of patterns change; their forms are rows of `tickets.toml`."""
+"""Repair tickets: files in parts, and the order of patterns. Their forms are rows of `tickets.toml`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ZONES = ["UTC", "Asia/Tokyo", "Asia/Kolkata", "America/Los_Angeles", "Europe/Hel
 
 
 def in_sql(zone, moments):
-    """Return for every local time: first pass, second pass, ambiguous, nonexistent."""
+    """Return four values for every local time: first pass, second pass, ambiguous, nonexistent."""
     con = duckdb.connect(config={"threads": 1})
     columns = ", ".join(
         [
@@ -28,7 +28,7 @@ def in_sql(zone, moments):
 
 
 def in_python(zone, local):
-    """Return the same by Python's time zones."""
+    """Return the same values from Python's time zones."""
     info = ZoneInfo(zone)
     first, second = (local.replace(tzinfo=info, fold=fold).astimezone(UTC) for fold in (0, 1))
     exists = first.astimezone(info).replace(tzinfo=None) == local

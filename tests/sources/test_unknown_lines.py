@@ -1,4 +1,4 @@
-"""Lines that no rule knows: their weight, their shape, what is kept of them, and what a site's rule makes of them."""
+"""Lines that no rule knows: their weight, their shape, what is kept, and the effect of a site's rule."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_priority_tells_the_weight_and_else_the_words(line: str, is_grave: b
         [line],
     ).fetchall()[0]
     assert found == is_grave
-    assert is_scanned or not is_grave, "the scan passes over nothing of weight"
+    assert is_scanned or not is_grave, "the scan misses no line of weight"
 
 
 def shape_of(text: str) -> str:
@@ -216,7 +216,7 @@ def test_a_rule_of_the_site_is_asked_first_of_kernel_lines(tmp_path: Path) -> No
         read_kernel(tmp_path / "c", text, pasted), "select line_number from raw.kernel_messages where code is null"
     )
     assert row["line_number"] == found["line_number"] == 3, (
-        "what is shown of another program's line makes a rule for it"
+        "the example of another program's line works as a rule for it"
     )
     mine = "[[kernel.rules]]\npattern = 'fallen'\ncategory = 'pcie'\n"
     (found,) = rows(read_kernel(tmp_path / "b", text, mine), "select kind, line_number from raw.kernel_messages")

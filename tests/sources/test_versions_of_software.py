@@ -1,4 +1,4 @@
-"""Versions of drivers, firmware, kernels and Slurm: their numbers alone."""
+"""The version numbers of drivers, firmware, kernels and Slurm."""
 
 from __future__ import annotations
 

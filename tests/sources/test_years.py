@@ -1,4 +1,4 @@
-"""The years of lines without one: from accounting of the same time, else from the date of their file."""
+"""Lines without a year get it from accounting of the same time, else from the date of their file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def dated(day: str) -> str:
 
 @dataclass
 class Case:
-    """Files of a cluster, and the times of the rows of its logs; warnings that logs without accounting get."""
+    """Files of a cluster, the times of its log rows, and warnings for logs without accounting."""
 
     files: dict[str, str]
     times: list[tuple[str, datetime]] | None = None
@@ -62,12 +62,12 @@ class Case:
 
 
 def of_june(days: tuple[str, ...], year: int) -> Case:
-    """Expect that the kernel log is of a year by accounting of some days."""
+    """Expect the kernel log in a year, given accounting of some days."""
     return Case(accounting(*days) | {KERNEL: LOGS[KERNEL]}, [(KERNEL, THIRD.replace(year=year))])
 
 
 def turn_of_the_year(year: int, *days: str) -> Case:
-    """Expect lines from the last hour of a year to a leap day where they are, by accounting of some days."""
+    """Expect lines from the last hour of a year to a leap day in place, given accounting of some days."""
     stamps = ("Dec 31 23:00:00", "Feb 28 23:00:00", "Feb 29 01:00:00", "Mar  1 01:00:00")
     moments = (datetime(year - 1, 12, 31, 23), *(datetime(year, *at) for at in ((2, 28, 23), (2, 29, 1), (3, 1, 1))))
     return Case(accounting(*days) | {KERNEL: undated(*stamps)}, [(KERNEL, moment) for moment in moments])
@@ -154,7 +154,7 @@ def test_lines_without_a_year_are_of_the_year_that_fits(name: str, con: duckdb.D
 
 
 def read(folder: Path, *steps: dict[str, str]) -> duckdb.DuckDBPyConnection:
-    """Load files of one cluster as they come, those of a step at a time."""
+    """Load files of one cluster, one step after another."""
     con: Any = None
     for files in steps:
         con = load(make(folder, {f"c1/{name}": text for name, text in files.items()}, COPIED), con, READERS)
@@ -168,7 +168,7 @@ def test_years_and_warnings_do_not_depend_on_what_comes_first(tmp_path: Path) ->
         {NHC: LOGS[NHC], SLURMCTLD: LOGS[SLURMCTLD], "kernel/2022.log": dated("2022-06-01")},
     ]
     at_once = everything(read(tmp_path / "once", {name: text for step in steps for name, text in step.items()}))
-    # A cluster is not read before it has accounting. Logs come before the accounting that decides, and after it.
+    # A cluster is not read before it has accounting. Logs come both before and after the accounting that decides.
     assert everything(read(tmp_path / "late", *(steps[number] for number in (0, 2, 1)))) == at_once
 
 

@@ -1,4 +1,4 @@
-"""Two builds of the dbt project over the same raw tables, and the rows in which they differ."""
+"""Two builds of the dbt project over the same raw tables, and the differences of their rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestration.settings.home import DBT_PROJECT, PROJECT
 DBT_ON_SPARK = PROJECT / ".venv-spark" / "bin" / "dbt"
 FLOATS = ("DOUBLE", "FLOAT")
 ALIKE = {"JSON": "VARCHAR", "TIMESTAMP_S": "TIMESTAMP"}
-"""Spark knows no JSON and no timestamps of whole seconds: there they are text and timestamps, of the same values."""
+"""Spark has no JSON and no timestamps of whole seconds. It uses text and timestamps with the same values."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class Difference:
     rows_by_column: dict[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Tell whether there is any."""
+        """Return whether there is any difference."""
         return bool(self.columns or self.row_counts or self.rows_by_column)
 
 
 def build_command(folder: Path) -> list[str | Path]:
-    """Give the command that builds and tests the dbt project on Spark; its artifacts and logs go to `folder`."""
+    """Return the command that builds and tests the dbt project on Spark; its artifacts and logs go to `folder`."""
     command = [DBT_ON_SPARK, "build", "--target", "spark", "--exclude-resource-type", "unit_test"]
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
     return [*command, "--target-path", folder / "dbt", "--log-path", folder / "logs"]
 
 
 def build_environment(raw: Path, folder: Path, partitions: int) -> dict[str, str]:
-    """Say to a build where the raw tables are, where to write, and into how many parts to cut what it shuffles."""
+    """Return the environment of a build: the raw tables, the output folder, and the number of shuffle partitions."""
     return {
         "FAULTLINE_RAW": str(raw),
         "FAULTLINE_SPARK": str(folder),
@@ -61,13 +61,13 @@ def build_on_spark(raw: Path, folder: Path, cwd: Path) -> dict[str, str]:
 
 
 def marts_of(manifest: Path) -> list[str]:
-    """Every mart of the project, by name."""
+    """Return the names of all marts of the project."""
     nodes = json.loads(manifest.read_text())["nodes"].values()
     return sorted(node["name"] for node in nodes if node["resource_type"] == "model" and node["schema"] == "marts")
 
 
 def read_marts(con: duckdb.DuckDBPyConnection, folder: Path, marts: list[str]) -> None:
-    """Show Spark's tables as views of the schema `on_spark`."""
+    """Create views of Spark's tables in the schema `on_spark`."""
     con.execute("create or replace schema on_spark")
     for mart in marts:
         files = folder / "tables" / "marts.db" / mart / "*.parquet"

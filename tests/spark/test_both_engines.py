@@ -1,6 +1,6 @@
-"""The dbt project says the same on DuckDB and on Spark: every mart, row by row, over the same raw tables.
+"""The dbt project gives the same marts on DuckDB and on Spark, row by row, over the same raw tables.
 
-It needs Java and `.venv-spark`, and takes minutes: `make spark`.
+The test needs Java and `.venv-spark`, and takes minutes: `make spark`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def home(tmp_path_factory):
 
 
 def fail_an_unknown_check(folder: Path) -> None:
-    """Add a failed result of a check that has a name of the site's own."""
+    """Add a failed result of a check with a name of the site."""
     with gzip.open(min(folder.iterdir()), "rt", encoding="utf-8") as lines:
         record = json.loads(next(lines))
     record["int"]["result"] = 2

@@ -1,4 +1,4 @@
-"""The comparison of two engines finds every kind of difference, and takes no rounding for one. It needs no Spark."""
+"""The comparison of two engines finds every kind of difference, and ignores rounding. It needs no Spark."""
 
 from __future__ import annotations
 

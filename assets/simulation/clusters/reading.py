@@ -29,12 +29,12 @@ SHAPE = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(Profile
 
 
 def profile_names() -> list[str]:
-    """Give the names of all profiles."""
+    """Return the names of all profiles."""
     return sorted(_read_table(PROFILES_FILE, FOLDER))
 
 
 def read_profile(name: str) -> tuple[Profile, ...]:
-    """Read the clusters of a profile. An unknown one is a ValueError."""
+    """Return the clusters of a profile. Raises ValueError for an unknown profile."""
     profiles = _read_table(PROFILES_FILE, FOLDER)
     if name not in profiles:
         raise ValueError(f"unknown profile '{name}'; there are: {', '.join(sorted(profiles))}")
@@ -42,7 +42,7 @@ def read_profile(name: str) -> tuple[Profile, ...]:
 
 
 def read_cluster(cluster_id: str, folder: Path = FOLDER) -> Profile:
-    """Read one cluster. An unknown one, or a mistake in its file, is a ValueError."""
+    """Return one cluster. Raises ValueError for an unknown cluster or a mistake in its file."""
     known = sorted({name for clusters in _read_table(PROFILES_FILE, folder).values() for name in clusters})
     if cluster_id not in known:
         raise ValueError(f"unknown cluster '{cluster_id}'; there are: {', '.join(known)}")
@@ -56,7 +56,7 @@ def read_cluster(cluster_id: str, folder: Path = FOLDER) -> Profile:
         for key in ("shared_faults", "maintenance"):
             rows = table.get(key, [])
             table[key] = [event for row in rows for event in _events(row, **row.pop("repeat", {"count": 0}))]
-        # As JSON, because an array is then a tuple, and a string is no number.
+        # As JSON, so that pydantic accepts an array as a tuple, but no string as a number.
         return SHAPE.validate_json(json.dumps(table, default=str))
     except ValidationError as error:
         places = [f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors()]
@@ -72,7 +72,7 @@ def _read_table(name: str, folder: Path) -> Table:
 
 
 def _lemons(root_causes: list[str] | None = None, between: tuple[float, float] = (0, 1), **row: Any) -> list[Table]:
-    """Give a row for each lemon."""
+    """Return a row for each lemon."""
     if root_causes is None:
         return [row]
     low, high = between
@@ -89,7 +89,7 @@ def _events(  # noqa: PLR0917
     position_limit: float = 1.0,
     pods: int = 1,
 ) -> Iterator[Table]:
-    """Give the events of a row, one without a count."""
+    """Return the events of a row: one, unless the row has a count."""
     for number in range(count or 1):
         event = {key: value[number] if isinstance(value, list) else value for key, value in row.items()}
         event["day"] += every_days * number

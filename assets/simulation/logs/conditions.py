@@ -1,4 +1,4 @@
-"""The health checks of a node, when one of them fails, and when the node is silent. Every log about a node uses this.
+"""The checks of a node, when a check fails, and when the node is silent. Every log about a node uses this module.
 
 Spans of time are sorted by node, so thousands of nodes and times are looked up at once.
 """
@@ -51,7 +51,7 @@ TIME_BITS = 33
 
 
 EXISTS, ANSWERS, SOUND, WELL = range(4)
-"""Conditions: the check exists; and the node answers; and has no fault that the check finds; and no false alarm."""
+"""Conditions, each in addition to the last: the check exists; the node answers; it has no fault; no false alarm."""
 
 
 class Spans:
@@ -62,11 +62,11 @@ class Spans:
         rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
         base = rows[:, 0] << TIME_BITS
         self._lows = base + rows[:, 1]
-        # The largest end so far never reaches into the numbers of the next place.
+        # The running maximum of the ends stays below the numbers of the next place.
         self._highs = np.maximum.accumulate(base + rows[:, 2])
 
     def cover(self, places: Ints, times: Ints) -> Bools:
-        """Tell for each place and time whether a span covers it."""
+        """Return for each place and time whether a span covers it."""
         if not len(self._lows):
             return np.zeros(len(times), np.bool_)
         keys = (places << TIME_BITS) + times
@@ -95,7 +95,7 @@ class Conditions:
             for check, _ in symptoms.checks:
                 place = node * len(NUMBERS) + NUMBERS[check]
                 if mechanism == ALARM:
-                    # Until the first run of the check afterwards, whose good result is kept because of the alarm.
+                    # Until the next run of the check. Its good result is kept because of the alarm.
                     alarms.append((place, found, until + record.profile.check_seconds))
                 else:
                     failing.append((place, at, until))
@@ -106,7 +106,7 @@ class Conditions:
             self._introduced[NUMBERS[check]] = day * DAY
 
     def allow(self, nodes: Ints, checks: Ints, times: Ints, needs: Ints) -> Bools:
-        """Return whether nodes and their checks, by number, are in the conditions that are needed at these times."""
+        """Return for each node, check (by number) and time whether the needed condition holds."""
         places = nodes * len(NUMBERS) + checks
         allowed: Bools = times >= self._introduced[checks]
         allowed &= (needs < ANSWERS) | ~self.silent.cover(nodes, times)

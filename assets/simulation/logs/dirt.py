@@ -1,6 +1,6 @@
 """Spoils lines of finished logs: cuts them off, doubles or empties them, or adds wrong bytes and pipes.
 
-The writers know nothing of it. The first line of a file is never spoiled, because a reader recognises the format by it.
+The first line of a file is never spoiled, because a reader recognises the format by it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "sacct": (*EVERYWHERE, PIPE),
     **dict.fromkeys(("health", "kernel", "events", "slurmctld", "squeue"), EVERYWHERE),
 }
-"""What may happen to the lines of a folder; tickets and the inventory are small files made in one go."""
+"""Kinds of damage by folder. Tickets and the inventory are small files written in one piece, so they have none."""
 LATIN_1 = "\N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1")
 NAME_PLACE = 7
 """Position of the job's name among the fields of the accounting."""
@@ -76,7 +76,7 @@ def _spoil_file(path: Path, kinds: tuple[str, ...], share: float, rng: np.random
 def spoil(record: Record, folder: Path, share: float, truth: Path) -> int:
     """Spoil a share of the lines of a cluster's logs, name each in `dirt.parquet` of the truth, and count them.
 
-    Paths are relative to the folder of all clusters, line numbers those of the file as it is now.
+    Paths are relative to the folder of all clusters. Line numbers are those of the spoiled file.
     """
     rows: list[dict[str, str | int]] = []
     for kind, kinds in KINDS.items():

@@ -1,7 +1,7 @@
 """Health checks as GCM's file sink writes them: JSON lines, gzip, one file per UTC day.
 
-Every check runs every five minutes, but good results are thinned out, as sites do. A failing check is kept every time
-it runs, until the node restarts. A node that is dead or restarting says nothing.
+Every check runs every five minutes. As at real sites, few good results are kept; failures are all kept, until the node
+restarts. A node that is dead or restarting writes nothing.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Wordings:
 
 
 class Series(NamedTuple):
-    """Columns of results from `first` to before `until`, `every` so many seconds. The job of a periodic check is 0.
+    """Columns of results from `first` to before `until`, `every` seconds. The job of a periodic check is 0.
 
-    `needs` says in which condition the node must be for the result to be kept.
+    `needs` is the condition under which the result is kept.
     """
 
     first: Ints
@@ -88,7 +88,7 @@ def _series(*columns: Any) -> Series:
 
 
 def _repeated(counts: Ints) -> tuple[Ints, Ints]:
-    """Return the row's number and the number of the repetition, for every repetition of every row."""
+    """Return the row number and the repetition number of every repetition."""
     rows = np.repeat(np.arange(len(counts)), counts)
     return rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -177,7 +177,7 @@ def _around_jobs(record: Record, wordings: Wordings) -> tuple[Series, Series]:
 
 
 def _phrases(record: Record, wordings: Wordings) -> tuple[NDArray[Any], ...]:
-    """Return what comes before the job and after the node by wording, and what is said of each node."""
+    """Return the text before the job and the text after the node by wording, and the text of each node."""
     cluster = json.dumps(record.profile.cluster_id)
     heads = [f'{{"int": {{"result": {wording.result}, "job_id": ' for wording in wordings.numbers]
     nodes = [f'"normal": {{"node": {json.dumps(name)}, ' for name in record.node_names]

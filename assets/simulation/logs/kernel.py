@@ -83,7 +83,7 @@ def _add_chatter(record: Record, lines: Lines, rng: np.random.Generator) -> None
 
 
 def _add_drivers(record: Record, lines: Lines, _rng: np.random.Generator) -> None:
-    """Add what the driver says when it is loaded: on the first day, with each new version, and after each start."""
+    """Add the driver's line at loading: on the first day, with each new version, and after each start."""
     profile = record.profile
     for node in range(profile.node_count if profile.driver_rollouts else 0):
         versions = [(60, FIRST_DRIVER)]
@@ -97,7 +97,7 @@ def _add_drivers(record: Record, lines: Lines, _rng: np.random.Generator) -> Non
 
 
 def _uptimes(record: Record, times: Ints, nodes: Ints, texts: Ints) -> Ints:
-    """Return the microseconds since each line's node last started. The line about a start is the first after it."""
+    """Return the microseconds since each line's node last started. The line about a start comes first after it."""
     ages = record.rng("kernel boots").integers(DAY * MICRO, 30 * DAY * MICRO, record.profile.node_count)
     # Shifted, so that starts before the first day have no negative times.
     before = 30 * DAY * MICRO

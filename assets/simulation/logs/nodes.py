@@ -1,4 +1,4 @@
-"""What sites keep of their nodes: events, the inventory with places, and repair tickets."""
+"""The writers of a site's records of nodes: events, the inventory with places, and repair tickets."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def write_inventory(record: Record, folder: Path) -> None:
 
 
 def write_tickets(record: Record, folder: Path) -> None:
-    """Write `tickets.csv`: one for every fault that needed a part, whose outage may have two intervals.
+    """Write `tickets.csv`: one ticket for every fault that needed a part. Its outage may have two intervals.
 
-    The repair of a lemon finds its root cause, whatever the fault looked like, unless the root cause is unresolved.
+    The repair of a lemon finds its root cause whatever the fault looked like, unless the root cause is unresolved.
     """
     outages, faults, lemons = record.ledger.outages, record.ledger.faults, record.profile.lemon_nodes
     tickets: dict[int, tuple[int, int]] = {}

@@ -31,7 +31,7 @@ MEMORY_MB_PER_GPU = 120_000
 
 
 QUARTER_HOUR = 900
-"""Offsets from UTC change at a quarter of an hour, if at all."""
+"""Offsets from UTC change only at a quarter of an hour."""
 
 
 class WallClock:
@@ -89,7 +89,7 @@ class Record:
 
     @cached_property
     def wall_clock(self) -> WallClock:
-        """The wall clocks of the cluster, for whole columns of times."""
+        """The cluster's wall clock, for whole columns of times."""
         return WallClock(ZoneInfo(self.profile.timezone), self.profile.first_day)
 
     @property
@@ -125,7 +125,7 @@ class Record:
         return f"node[{','.join(low if low == high else f'{low}-{high}' for low, high in numbers)}]"
 
     def node_lists(self, attempts: NDArray[Any]) -> list[str]:
-        """Write the nodes of attempts; nothing for an attempt that never got any."""
+        """Return the node lists of attempts; an empty text for an attempt without nodes."""
         held = self.ledger.nodes
         spans = zip(held.starts[attempts].tolist(), held.starts[attempts + 1].tolist(), strict=True)
         return [self.node_list(held.values[low:high]) if high > low else "" for low, high in spans]

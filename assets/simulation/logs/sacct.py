@@ -31,16 +31,16 @@ STEP_STATES = {COMPLETED: "COMPLETED", FAILED: "FAILED", OUT_OF_MEMORY: "OUT_OF_
 REASONS = ("None", "Priority", "Resources", "BeginTime")
 """Last reason for waiting: a requeued job waits for its begin time, others for their turn or for nodes."""
 MIN_SUMMARY_SECONDS = 60
-"""jobstats measures no job that ran for less, in seconds."""
+"""jobstats measures no job that ran for less than this, in seconds."""
 UNNOTICED_WAIT = 60
-"""A job that starts within so many seconds never gets a reason."""
+"""A job that starts within this many seconds never gets a reason."""
 
 
 class Accounting:
     """The attempts as `sacct -S -E` shows them, by row of the ledger.
 
-    `until` is the second of the export, `shown` has the rows of the attempts in it: those that ended after its
-    beginning and were submitted before its end.
+    `until` is the second of the export. `shown` has the rows of its attempts: they ended after its beginning and were
+    submitted before its end.
     """
 
     def __init__(self, profile: Profile, ledger: Ledger) -> None:
@@ -98,7 +98,7 @@ class Day:
         return [f"CANCELLED by {uid}" if state == CANCELLED else STATES[state] for state, uid in pairs]
 
     def times(self, name: str) -> list[str]:
-        """Return a column of times as text. A job that was cancelled before its start has none."""
+        """Return a column of times as text. A job that was cancelled before its start has no start."""
         seconds, state = self.attempts(name), self.attempts("state")
         texts = self.record.wall_clock.texts(np.maximum(seconds, 0))
         for row in np.flatnonzero(seconds < 0).tolist():

@@ -18,7 +18,7 @@ from assets.simulation.states import CANCELLED, COMPLETED, FAILED, NODE_FAIL, OU
 
 IntArray = NDArray[Any]
 ONE_FILE_DAYS = 120
-"""A log of more days is written as one file per local day, as log rotation does."""
+"""A log of more days is written as one file per local day, as with log rotation."""
 RANKS = 16
 """Number of ranks. Lines of one second are ordered by their rank."""
 
@@ -121,7 +121,7 @@ def _add_losses(lines: Lines) -> None:
     lines.add(attempts["requeued_at"][rows], 7, [f"Requeuing {name}" for name in lines.names(rows)])
     victims, instigators, at = (ledger.preemptions[name] for name in ("victim", "instigator", "at"))
     if (attempts["state"][victims] != PREEMPTED).any():
-        raise RuntimeError("an attempt is listed as preempted and is not")
+        raise RuntimeError("an attempt is listed as preempted, but has another state")
     named, unnamed = (np.flatnonzero(ledger.preemptions["is_named"] == is_named) for is_named in (True, False))
     texts = [
         f"preempted JobId={victim} has been {'requeued' if back else 'killed'} to reclaim resources for JobId={instigator}"

@@ -1,5 +1,5 @@
-// The search runs in a worker. Browsers start none for a page that was opened from a folder, so that its script runs in a
-// hidden frame there. The theme looks for a class of this name.
+// The search runs in a worker. For a page in a folder, browsers start no worker, so its script runs in a hidden frame.
+// The theme looks for a class of this name.
 if (location.protocol === "file:") {
   window.Worker = window.IFrameWorker = class extends EventTarget {
     constructor(script) {

@@ -1,4 +1,4 @@
-"""Write every page that is made of the code into a folder: `python -m tests.docs.writers docs`."""
+"""Write every page that is generated from the code into a folder: `python -m tests.docs.writers docs`."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The page docs/commands.md: every command of `faultline` with its arguments, options, defaults and examples.
 
-The text comes from the commands, as that of `--help` does.
+The text comes from the commands, as in `--help`.
 """
 
 from __future__ import annotations

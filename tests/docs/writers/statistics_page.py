@@ -52,7 +52,7 @@ COUNTED = {
     "fct_preemptions": ("instigator_rule", "second_order_probability", "lost_gpu_hours"),
     "agg_availability_monthly": ("availability", "error_budget_left", "burn_pace"),
 }
-"""The columns of marts that measure something, by table."""
+"""The columns of marts with a measure, by table."""
 INTRODUCTION = f"""# The statistics
 
 `make docs` writes this page from the descriptions of the tables and the docstrings of the functions that fill them.
@@ -113,7 +113,7 @@ def _measures() -> Iterator[tuple[str, str]]:
 
 
 def _answer(name: str) -> str:
-    """Return what a table says: the first line of its module's docstring."""
+    """Return the answer of a table: the first line of its module's docstring."""
     line = docstring(f"{ESTIMATES}{name}").partition("\n")[0].partition(": ")[2]
     return line[0].upper() + line[1:]
 

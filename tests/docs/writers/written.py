@@ -1,4 +1,4 @@
-"""The pages that are made of the code, by file name, each with the function that returns its text."""
+"""The pages that are generated from the code, by file name, each with the function that returns its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.docs.writers import commands_page, configuration_page, statistics_pag
 Pages = Mapping[str, Callable[[], str]]
 KEPT = {"commands.md": commands_page.page, "configuration.md": configuration_page.page}
 BUILT = {"statistics.md": cache(statistics_page.page), "tables.md": cache(tables_page.page)}
-"""Pages that git does not keep: `make docs` and `make wheel` write them. They take seconds, hence the cache."""
+"""Pages that git does not track: `make docs` and `make wheel` write them. They take seconds, hence the cache."""
 
 
 def write_pages(pages: Pages, folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""What sqlfluff takes for dbt: the project's macros, and of a dispatched macro its DuckDB form.
+"""A replacement of dbt for sqlfluff: the project's macros, and the DuckDB form of a dispatched macro.
 
-sqlfluff runs this file once for each file that it lints. It would also compile macros on its own
-(`load_macros_from_path`), all of them twice for each file, which was 40% of its time. Here they are compiled once.
+sqlfluff runs this file once for each file that it lints. Its own `load_macros_from_path` compiles all macros twice for
+each file, which was 40% of its time. Here they are compiled once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMPILED = "faultline_macros_for_sqlfluff"
 
 
 class Adapter:
-    """Stands for dbt's adapter."""
+    """A replacement of dbt's adapter."""
 
     @staticmethod
     @pass_context
@@ -43,7 +43,7 @@ OF_SEEDS = {"check_message_rules": lambda: [{"check_key": "check pci", "rule_ord
 
 
 def compile_macros() -> ModuleType:
-    """Give a module with all macros."""
+    """Return a module with all macros."""
     environment = SandboxedEnvironment(extensions=["jinja2.ext.do"], keep_trailing_newline=True)
     environment.globals |= {**DBT_BUILTINS, **OF_DBT}
     paths = sorted(path for path in MACROS.rglob("*.sql") if "materializations" not in path.parts)
