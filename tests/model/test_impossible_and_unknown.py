@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from operator import attrgetter
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -99,10 +99,9 @@ UNKNOWN = [
 
 def called(name, call):
     """Call a function of the model."""
-    module, _, function = name.partition(".")
     *values, last = call
     given, named = (values, last) if isinstance(last, dict) else (call, {})
-    return attrgetter(function)(import_module(f"assets.model.{module}"))(*given, **named)
+    return resolve_name(f"assets.model.{name}")(*given, **named)
 
 
 @pytest.mark.parametrize(("name", "call"), CASES)
