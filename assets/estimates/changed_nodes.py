@@ -1,6 +1,6 @@
-"""Nodes of a cluster by the history of their changes, and which changes can be told apart.
+"""Group the nodes of a cluster by the history of their changes, and find changes that cannot be separated.
 
-Which days and nodes are compared follows from when nodes changed, never from what failed.
+The days and nodes to compare follow from when nodes changed, never from what failed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 ALL = "all"
 SIDES = ("after", "before", "unchanged_after", "unchanged_before")
 SEPARATING_INCIDENTS = 3.0
-"""Incidents that must be expected while exactly one of two changes has taken effect, to separate them."""
+"""Incidents to expect while exactly one of two changes has taken effect, for the two to be separable."""
 APART_DAYS = 7
-"""Changes of a kind that lie this far apart end each other's time."""
+"""Changes of one kind at least this far apart end each other's comparison period."""
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A known change: its row of the input, the day on which each cohort changed, and the days that may be compared.
+    """A known change: its row of the input, the day on which each cohort changed, and the days to compare.
 
     `changed_on` has shape (cohorts,): `inf` for a cohort that never changed, `nan` for one that is not compared.
     """
@@ -40,16 +40,16 @@ class Change:
     to_day: int = 0
 
     def concerns(self, cause: str) -> bool:
-        """Whether it may change what is seen of a cause."""
+        """Whether it may change how often a cause is seen."""
         return cause == ALL or self.row["failure_categories"] is None or cause in self.row["failure_categories"]
 
     def holds(self, other: Change) -> bool:
-        """Whether another takes effect within the days that are compared for this one."""
+        """Whether another change takes effect within the days compared for this one."""
         return self.from_day <= other.row["first_day"] and other.row["last_day"] < self.to_day
 
 
 class ChangedCluster:
-    """Node-days and incidents of a cluster by cohort and day, and its known changes in the order of time."""
+    """Node-days and incidents of a cluster by cohort and day, and its known changes in order of time."""
 
     def __init__(self, cohorts: pd.DataFrame) -> None:
         self.node_count, self.day_count = numbers(cohorts, "node_count"), int(cohorts["day_count"].iloc[0])
@@ -75,7 +75,7 @@ class ChangedCluster:
         self.apart: dict[tuple[Change, Change], float] = {}
 
     def _bounded(self, change: Change, changes: list[Change]) -> Change:
-        """Find the first day that is compared, and the first one after those that are."""
+        """Return the first day to compare, and the first day after the last one."""
         own = change.row
         alike = [one.row for one in changes if one.row["change_kind"] == own["change_kind"]]
         before = [one["last_day"] + 1 for one in alike if one["last_day"] <= own["first_day"] - APART_DAYS]
@@ -87,7 +87,7 @@ class ChangedCluster:
         )
 
     def cells(self, changes: list[Change]) -> Comparison:
-        """Choose what is compared for one or more changes: days between the first and the last count on no side."""
+        """Choose the days of one or more changes: days between the first and the last change count on no side."""
         is_compared = ~np.isnan(changes[0].changed_on)
         first, last = (pick.reduce([change.changed_on for change in changes]) for pick in (np.fmin, np.fmax))
         found = compared_cells(
@@ -101,7 +101,7 @@ class ChangedCluster:
         return replace(found, **{side: getattr(found, side) & is_compared[:, np.newaxis] for side in SIDES})
 
     def probabilities(self, side: NDArray[np.bool_], cause: str) -> Floats:
-        """Return those of the incidents of a cause in the cells of a side."""
+        """Return the incidents of a cause in the cells of a side."""
         return self.w[side[self.cohort, self.day] & self.is_of[cause]]
 
     def daily(self, side: NDArray[np.bool_], cause: str) -> tuple[Floats, Floats]:
@@ -111,7 +111,7 @@ class ChangedCluster:
         return count, np.where(side, self.node_days, 0.0).sum(axis=0)
 
     def are_inseparable(self, first: Change, other: Change, cause: str) -> bool:
-        """Whether too few incidents are expected while exactly one of two changes has taken effect."""
+        """Return whether too few incidents are expected while exactly one of two changes has taken effect."""
         if not (first.holds(other) and other.holds(first)):
             return False
         if (first, other) not in self.apart:
@@ -125,7 +125,7 @@ class ChangedCluster:
         return bool(expected < SEPARATING_INCIDENTS)
 
     def groups(self, cause: str) -> list[list[Change]]:
-        """Group the changes that may concern a cause; those inseparable from the first of a group join it."""
+        """Group the changes that may concern a cause. A change inseparable from the first of a group joins it."""
         groups: list[list[Change]] = []
         for change in self.changes:
             if change.concerns(cause):
@@ -137,5 +137,5 @@ class ChangedCluster:
 
 
 def _listed(values: Any, kind: type) -> NDArray[Any]:
-    """Return a list of the input as an array; NULL has no entries."""
+    """Return a list of the input as an array, empty for NULL."""
     return np.asarray(values if isinstance(values, np.ndarray) else [], dtype=kind)

@@ -27,13 +27,13 @@ NOTES = {
 
 
 def _measures() -> tuple[Column, ...]:
-    """Declare the columns of the counts, of the three shares with their limits, and of their evidence."""
+    """Declare the columns of the counts and of the three shares with their limits."""
     shares = {
-        "attributed_ratio": "Share of the failed attempts that evidence explains, as attribution counts them.",
-        "chance_ratio": "Share that evidence would explain by chance: that of COMPLETED attempts under the same rules, "
-        "weighted to the sizes of the failed ones. NULL: no control.",
+        "attributed_ratio": "Share of the failed attempts that evidence explains, counted as in the attribution.",
+        "chance_ratio": "Share that evidence would explain by chance: the share of COMPLETED attempts that it explains "
+        "under the same rules, weighted to the sizes of the failed attempts. NULL: no control.",
         "corrected_ratio": "Share of the failed attempts that evidence explains beyond chance: (attributed - chance) "
-        "/ (1 - chance), 0 at least. NULL: no control.",
+        "/ (1 - chance), at least 0. NULL: no control.",
     }
     return (
         Column("attributed_count", "bigint", "attempts", "Failed attempts that evidence explains.", HITS),
@@ -41,7 +41,7 @@ def _measures() -> tuple[Column, ...]:
             "failed_count",
             "bigint",
             "attempts",
-            "Attempts in state NODE_FAIL, BOOT_FAIL, FAILED or REQUEUED whose culprit Slurm does not name.",
+            "Attempts in state NODE_FAIL, BOOT_FAIL, FAILED or REQUEUED for which Slurm names no culprit.",
         ),
         Column("coincidence_count", "bigint", "attempts", "COMPLETED attempts that evidence would explain.", HITS),
         Column("completed_count", "bigint", "attempts", "COMPLETED attempts, the control.", HITS),
@@ -50,13 +50,13 @@ def _measures() -> tuple[Column, ...]:
             "credible_ratio",
             "double",
             RATIO,
-            "corrected_ratio over attributed_ratio: the share of the attributions that are no coincidence. NULL: "
-            "nothing attributed, or no control.",
+            "corrected_ratio over attributed_ratio: the share of the attributions that is not chance. NULL: nothing "
+            "was attributed, or no control.",
             HITS,
         ),
         *common_columns(
-            "abbott_mover: exact limits of the failed attempts' share and gamma limits of the control's, combined; "
-            "no_control: no COMPLETED attempt of the failed ones' sizes; no_failed_attempts: nothing to explain.",
+            "abbott_mover: exact limits of the share of failed attempts and gamma limits of the control's, combined; "
+            "no_control: no COMPLETED attempt of the failed attempts' sizes; no_failed_attempts: nothing to explain.",
             "Failed attempts that evidence explains, as attributed_count.",
             HITS,
             "Failed attempts, as failed_count.",
@@ -68,9 +68,9 @@ def _measures() -> tuple[Column, ...]:
 TABLE = TableSpec(
     table="est_attribution_chance",
     description=(
-        "What the attribution to each cause would be by chance, and what is left of it, from "
-        "marts.agg_attribution_controls in the configured window. Failed attempts whose culprit Slurm names are not in "
-        "it: their evidence is looked for on one node. One row per cluster and failure_category in evidence."
+        "How many attributions to each cause are expected by chance, and how many remain beyond it, from "
+        "marts.agg_attribution_controls in the configured window. Failed attempts for which Slurm names the culprit "
+        "are left out: attribution searches only that node. One row per cluster and failure_category in evidence."
     ),
     key=("cluster_id", "failure_category"),
     columns=(
@@ -119,18 +119,18 @@ def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
 
 
 def note_of(found: ChanceResult) -> str | None:
-    """Return the note: why a share is missing, or what the control leaves out."""
+    """Return the note: why a share is missing, or what the control does not cover."""
     if found.method in NOTES:
         return NOTES[found.method]
     if np.isnan(found.corrected.value):
-        return "every COMPLETED attempt shows evidence too: nothing can be told from chance"
+        return "every COMPLETED attempt shows evidence too: attributions cannot be separated from chance"
     if found.covered_ratio < 1:
         return f"no control for the sizes of {1 - found.covered_ratio:.1%} of the failed attempts"
     return None
 
 
 def headline(chance: pd.DataFrame) -> str:
-    """Return a sentence: the number of attributions, and how many of them to expect by chance."""
+    """Return a sentence: the number of attributions, and the number expected by chance."""
     known = chance[chance["chance_ratio"].notna()]
     expected = (known["chance_ratio"] * known["failed_count"]).sum()
     return f"{chance['attributed_count'].sum():.0f} attributions, some {expected:.1f} by chance"
@@ -138,5 +138,5 @@ def headline(chance: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_attribution_chance(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Compare the attributed failures of each cause with attempts that ended well."""
+    """Compare the attributed failures of each cause with attempts that COMPLETED."""
     return with_chance(read(con, "inp_attribution_controls_summed"))

@@ -1,6 +1,6 @@
 """estimates.est_cause_rates: failures per GPU-hour by cause, with limits, where a log could have shown the cause.
 
-A cause that was never seen has an upper limit; one that could not have been seen has none.
+A cause that was never seen has an upper limit. A cause that no log could have shown has none.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ UNIT = "failures per GPU-hour"
 TABLE = TableSpec(
     table="est_cause_rates",
     description=(
-        "Infrastructure failures per GPU-hour by cause with their limits, on the node-days on which a log was "
-        "understood that can show the cause on such a node. Causes that were never seen there have an upper limit; "
-        "those that could be seen nowhere have none. One row per cluster, failure_category and way of counting."
+        "Infrastructure failures per GPU-hour by cause, with limits. Only node-days count on which a log that was "
+        "understood could have shown the cause on that node. A cause never seen on such days has an upper limit; a "
+        "cause that no log could have shown has none. One row per cluster, failure_category and way of counting."
     ),
     key=("cluster_id", "failure_category", "counted_as"),
     columns=(
@@ -43,31 +43,31 @@ TABLE = TableSpec(
             "counted_as",
             "varchar",
             "",
-            "attempts: the failed attempts to expect, each weighted by the probability that infrastructure failed it, "
-            "with limits that know incidents; attempts_paper: by the paper's rule each attributed failure as certain, "
-            "over all ended attempts, as in marts.agg_failure_rates_by_cause.",
+            "attempts: expected failed attempts, each weighted by the probability that infrastructure failed it; the "
+            "limits allow for incidents; attempts_paper: by the paper's rule, each attributed failure counts as "
+            "certain, over all ended attempts, as in marts.agg_failure_rates_by_cause.",
             is_required=True,
         ),
         Column(
             "failure_count",
             "double",
             "failures",
-            "Failed attempts counted, a sum of probabilities. 0: the cause was never seen. NULL: it could not have "
-            "been seen. Where the GPU-hours of some attempts are known, those of others do not count; see note.",
+            "Failed attempts, a sum of probabilities. 0: the cause was never seen. NULL: no log could have shown it. "
+            "If the GPU-hours of only some attempts are known, the other attempts do not count; see note.",
         ),
-        Column("incident_count", "double", "incidents", "Incidents to expect, as they hit several attempts."),
+        Column("incident_count", "double", "incidents", "Expected incidents; one incident can fail several attempts."),
         Column(
             "gpu_hours",
             "double",
             "GPU-hours",
-            "GPU time of attempts inside the study period, on the node-days on which the cause could have been seen; "
-            "of attempts_paper: of all ended attempts where it was found. NULL: no attempt tells its GPUs.",
+            "GPU time of attempts in the study period, on node-days on which a log could have shown the cause; for "
+            "attempts_paper, of all ended attempts, if the cause was found. NULL: no GPU count is known.",
         ),
         Column(
             "seen_ratio",
             "double",
             "ratio 0 to 1",
-            "Share of the GPU-hours in which the cause could have been seen. NULL: no GPU-hours are known.",
+            "Share of the GPU-hours on which a log could have shown the cause. NULL: no GPU-hours are known.",
         ),
         Column(
             "failures_per_gpu_hour",
@@ -81,18 +81,18 @@ TABLE = TableSpec(
             "failures_per_gpu_hour_high",
             "double",
             UNIT,
-            "Upper limit, also of a cause never seen. NULL: none is known.",
+            "Upper limit, also of a cause never seen. NULL: unknown.",
             RATE,
         ),
         Column(
             "dispersion",
             "double",
             "none",
-            "Variance of the count over its mean: 1 where failures come one by one and are certain.",
+            "Variance of the count over its mean: 1 if failures come one by one and are certain.",
             FAILURES,
         ),
         *common_columns(
-            GARWOOD_METHODS, "Failures to expect, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
+            GARWOOD_METHODS, "Expected failures, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
         ),
     ),
     inputs=("inp_causes_counted",),
@@ -117,7 +117,7 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(rates: pd.DataFrame) -> str:
-    """Say how many causes were seen, and how many others could have been."""
+    """Return a sentence: how many causes were seen, and how many others could have been."""
     counts = rates[rates["counted_as"] == "attempts"]["failure_count"]
     return (
         f"{(counts > 0).sum()} causes seen, {(counts == 0).sum()} more with an upper limit only, "

@@ -1,6 +1,6 @@
-"""estimates.est_changes: whether what was changed helped, by cause, and what could have been seen.
+"""estimates.est_changes: whether each known change helped, by cause, and which effect could have been seen.
 
-The changes are known: versions of nodes, annotations and new checks. est_rate_changes looks for changes without knowing
+Known changes are versions of nodes, annotations and new checks. est_rate_changes searches for changes without knowing
 of any.
 """
 
@@ -60,13 +60,13 @@ CHANGES = ("changes",)
 TABLE = TableSpec(
     table="est_changes",
     description=(
-        "What each known change did to the rate of incidents per node-day in use: versions of drivers, firmware, "
-        "kernels and Slurm that a tenth of the nodes took on, checks that were added, and annotations. Compared are up "
-        f"to {CHANGE_DAYS} days before and after, within those between the changes of one kind; days on which a node "
-        "lacks a log that its cluster usually has do not count. Of all causes together and of each cause with "
-        "an incident then; of a new check, its own causes. Inseparable changes form one group: their rows have "
-        "the numbers of one test, from before the first to after the last. One row per cluster, change_kind, "
-        "changed_at and failure_category."
+        "Effect of each known change on the rate of incidents per node-day in use. Changes are versions of drivers, "
+        "firmware, kernels and Slurm that a tenth of the nodes installed, new checks, and annotations. The test "
+        f"compares up to {CHANGE_DAYS} days before and after, no further than the neighbouring changes of the same "
+        "kind. Days on which a node lacks a log that its cluster usually has do not count. A change has a row for all "
+        "causes together and one for each cause with an incident then; a new check only for its own causes. Changes "
+        "that cannot be separated form one group with one test, from before the first to after the last. One row per "
+        "cluster, change_kind, changed_at and failure_category."
     ),
     key=("cluster_id", "change_kind", "changed_at", "failure_category"),
     columns=(
@@ -75,8 +75,8 @@ TABLE = TableSpec(
             "change_kind",
             "varchar",
             "",
-            "driver, nic_firmware, bios, kernel, slurmd, slurmctld: a version; check: its first report; annotation: a "
-            "note of the site.",
+            "driver, nic_firmware, bios, kernel, slurmd, slurmctld: a version; check: its first report; annotation: "
+            "the site's own note.",
             CHANGES,
             is_required=True,
         ),
@@ -88,7 +88,7 @@ TABLE = TableSpec(
             "change_group",
             "bigint",
             "none",
-            "Number of the test of the cause. Inseparable changes share one number and one result.",
+            "Number of the test of the cause. Changes that cannot be separated share one number and one result.",
             RATE,
             is_required=True,
         ),
@@ -96,24 +96,23 @@ TABLE = TableSpec(
             "inseparable_from",
             "varchar",
             "",
-            "The other changes of the group: of each and its first, fewer than "
-            f"{SEPARATING_INCIDENTS:g} incidents are expected, at the rate before, while exactly one has taken effect. "
-            "NULL: none.",
+            f"The other changes of the group. Fewer than {SEPARATING_INCIDENTS:g} incidents are expected, at the rate "
+            "before, while exactly one of the group's first change and another has taken effect. NULL: none.",
             RATE,
         ),
-        Column("changed_node_count", "bigint", "nodes", "Nodes that changed. NULL: a change of all.", VERSIONS),
+        Column("changed_node_count", "bigint", "nodes", "Nodes that changed. NULL: the whole cluster.", VERSIONS),
         Column(
             "node_count",
             "bigint",
             "nodes",
-            "Nodes whose version before is known, which changed or did not. NULL: a change of all.",
+            "Nodes with a known version before, whether they changed or not. NULL: the whole cluster changed.",
             VERSIONS,
         ),
         *(
             Column(f"{what}_{side}", "double", unit, f"{said} of nodes that changed, {side} they did.", RATE)
             for side in ("before", "after")
             for what, unit, said in (
-                ("incident_count", "incidents", "Incidents to expect, a sum of probabilities,"),
+                ("incident_count", "incidents", "Expected incidents, a sum of probabilities,"),
                 ("node_days", "node-days", "Time in use"),
             )
         ),
@@ -139,16 +138,16 @@ TABLE = TableSpec(
             "q_value",
             "double",
             "ratio 0 to 1",
-            "Share of wrong verdicts to expect among the cluster's tests with this p-value or a smaller one (Benjamini "
-            "and Hochberg). NULL: too few incidents for any outcome to tell, or too few days.",
+            "Expected share of wrong verdicts among the cluster's tests with this p-value or a smaller one (Benjamini "
+            "and Hochberg). NULL: too few incidents for any outcome to be significant, or too few days.",
             RATE,
         ),
         Column(
             "smallest_ratio",
             "double",
             "none",
-            f"The effect nearest to none that {100 * POWER:.0f}% of such changes would show with as many incidents, "
-            "where months differ as they do: a fall of the rate to this share. NULL: not even a fall to 0.",
+            f"The weakest fall that {100 * POWER:.0f}% of such changes would show with as many incidents and the same "
+            "variation between months, as the share of the rate that remains. NULL: not even a fall to 0.",
             RATE,
         ),
         Column(
@@ -156,8 +155,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             f"helped, hurt: fewer, more incidents after it, and q_value is at most {FALSE_DISCOVERIES:g}; no change "
-            f"shown: a fall to {WORTH_SEEING:g} would have been; cannot tell: it might not have been, a new check saw "
-            f"more, or without unchanged nodes fewer than {VERDICT_DAYS} days were seen on a side.",
+            f"shown: the test would have shown a fall to {WORTH_SEEING:g}; cannot tell: it might not have, a new "
+            f"check saw more, or without unchanged nodes fewer than {VERDICT_DAYS} days were seen on a side.",
             RATE,
             is_required=True,
         ),
@@ -165,24 +164,24 @@ TABLE = TableSpec(
             "rate_change_at",
             "timestamp",
             "UTC",
-            "Change of the same cause's rate that est_rate_changes found without knowing of this one, the nearest at "
-            f"most {ANNOTATION_DAYS} days from its limits. NULL: none.",
+            "Change of the same cause's rate that est_rate_changes found without knowing of this one: the nearest "
+            f"whose limits are at most {ANNOTATION_DAYS} days away. NULL: none.",
             ("est_rate_changes.changed_at", "est_rate_changes.changed_at_low", "est_rate_changes.changed_at_high"),
         ),
         Column(
             "dispersion",
             "double",
             "none",
-            "Variance of the ratio's logarithm over that of certain incidents at a constant rate: what doubt and "
-            "differences between months add.",
+            "Variance of the ratio's logarithm over its variance with certain incidents at a constant rate: the "
+            "effect of uncertain incidents and of differences between months.",
             RATE,
         ),
         *common_columns(
-            "before_after: nodes that changed, after to before, with conditional binomial limits; all else that came "
-            "at the same time is part of it. ratio_of_ratios: a staged roll-out, the same over that of nodes that had "
-            "not changed on the same days, with limits by Fisher's noncentral hypergeometric distribution. no_events, "
-            "no_exposure: nothing to compare.",
-            "Incidents to expect on all sides.",
+            "before_after: rate after over rate before of the nodes that changed, with conditional binomial limits; "
+            "it includes everything else that changed then. ratio_of_ratios: for a staged roll-out, that ratio over "
+            "the ratio of unchanged nodes on the same days, with limits by Fisher's noncentral hypergeometric "
+            "distribution. no_events, no_exposure: nothing to compare.",
+            "Expected incidents on all sides.",
             INCIDENTS,
             "Node-days in use on all sides.",
             NODE_DAYS,
@@ -197,7 +196,7 @@ TO_JUDGE = ("judged_p_value", "ratio", "judged_count", "judged_share", "judged_c
 
 
 def with_verdicts(cohorts: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataFrame:
-    """Compare what was before and after each change, and judge all changes of a cluster together."""
+    """Compare the rates before and after each change, and judge all changes of a cluster together."""
     rows: list[dict[str, Any]] = []
     found = rate_changes[rate_changes["changed_at"].notna()]
     for cluster_id, own in cohorts.groupby("cluster_id", sort=False):
@@ -218,7 +217,7 @@ def with_verdicts(cohorts: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataF
 
 
 def _tests(cluster: ChangedCluster, cause: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Make the test of each group of changes for a cause, with what each row of the group has of its own."""
+    """Run the test of each group of changes for a cause, and return a row for each change of the group."""
     for number, group in enumerate(cluster.groups(cause), start=1):
         has_incident = [
             any(cluster.probabilities(getattr(cluster.alone[change], side), cause).size for side in SIDES)
@@ -237,7 +236,7 @@ def _tests(cluster: ChangedCluster, cause: str) -> Iterator[tuple[dict[str, Any]
 
 
 def _row_of(cluster: ChangedCluster, change: Change, group: list[Change], said: str) -> dict[str, Any]:
-    """Return what a row says of its change alone, and the changes that are inseparable from it."""
+    """Return the columns of one change, and the changes that cannot be separated from it."""
     row = change.row
     nodes = cluster.node_count[~np.isnan(change.changed_on)].sum()
     others = [one.row["change"] for one in group if one is not change]
@@ -251,7 +250,7 @@ def _row_of(cluster: ChangedCluster, change: Change, group: list[Change], said: 
 
 
 def _compared(cluster: ChangedCluster, group: list[Change], cause: str) -> dict[str, Any]:
-    """Compare the sides of the changes of a group for one cause."""
+    """Compare the sides of a group of changes for one cause."""
     cells = cluster.cells(group)
     sides = [getattr(cells, side) for side in SIDES[: 4 if cells.is_staged else 2]]
     days = [cluster.daily(side, cause) for side in sides]
@@ -272,7 +271,7 @@ def _compared(cluster: ChangedCluster, group: list[Change], cause: str) -> dict[
         odds = time[0] / time[1]
         if cells.is_staged:
             unchanged = count[2] / time[2] / (count[3] / time[3])
-            # half an incident more on each side, so that the share to expect after is neither 0 nor 1
+            # half an incident more on each side, so that the expected share after is neither 0 nor 1
             odds *= (count[2] + 0.5) / time[2] / ((count[3] + 0.5) / time[3])
         share = 1.0 - 1.0 / (1.0 + odds)
     expected = np.append(count[:2].sum() * np.array([share, 1.0 - share]), count[2:])
@@ -308,7 +307,7 @@ def _compared(cluster: ChangedCluster, group: list[Change], cause: str) -> dict[
 
 
 def _between_months(days: list[tuple[Floats, Floats]], dispersion: float) -> MonthVariation:
-    """Return how the rates of two sides differ between months, or the ratio of changed to unchanged nodes."""
+    """Return the variation between months of the rates of two sides, or of the ratio of changed to unchanged nodes."""
     if len(days) == len(SIDES):
         return variation_of_ratio([months_of(days[side::2]) for side in (0, 1)], dispersion)
     sides = [months_of([side]) for side in days]
@@ -317,7 +316,7 @@ def _between_months(days: list[tuple[Floats, Floats]], dispersion: float) -> Mon
 
 
 def _why_not(method: str, ratio: float | None, seen_days: list[int], *, is_long: bool) -> str:
-    """Say why there is no ratio, or no verdict."""
+    """Return the reason why there is no ratio, or no verdict."""
     if method in WITHOUT_RATIO:
         return WITHOUT_RATIO[method]
     said = [] if ratio is not None and np.isfinite(ratio) else ["no incident before to divide by"]
@@ -330,7 +329,7 @@ def _why_not(method: str, ratio: float | None, seen_days: list[int], *, is_long:
 
 
 def _nearest(row: dict[str, Any], found: list[dict[Hashable, Any]]) -> Any:
-    """Find the change that est_rate_changes found nearest to this one."""
+    """Return the change that est_rate_changes found nearest to this one."""
     reach = timedelta(ANNOTATION_DAYS)
     near = [
         other["changed_at"]
@@ -343,7 +342,7 @@ def _nearest(row: dict[str, Any], found: list[dict[Hashable, Any]]) -> Any:
 
 
 def headline(changes: pd.DataFrame) -> str:
-    """Return a sentence: how many changes there were, and of how many something is shown."""
+    """Return a sentence: how many changes there were, and how many have a verdict."""
     counts = changes["verdict"].value_counts()
     return (
         f"{len(changes.drop_duplicates(OF_CHANGE))} known changes; rates of incidents, all or of one cause, that one "

@@ -1,6 +1,6 @@
-"""estimates.est_check_scores: which health check to trust, by what its onsets turned out to be.
+"""estimates.est_check_scores: which health checks to trust, by the outcome of their onsets.
 
-An onset is judged by what became of its node, and by the probabilities of attribution.
+An onset is judged by what happened to its node afterwards, and by the probabilities of attribution.
 """
 
 from __future__ import annotations
@@ -37,75 +37,75 @@ SIGHT = ("node_days",)
 NAMED = ("lead_seconds", "lead_weights", "lost_count", "failure_count")
 RATIO = "ratio 0 to 1"
 ALONE = "Failures that no other check or log showed, a sum of probabilities."
-LOST = "The part of alone_count that would pass for users' errors without the check, as Slurm names no node."
+LOST = "The part of alone_count that would look like users' errors without the check, as Slurm names no node."
 NODE_MONTH_DAYS = 30.0
 MIN_BURSTS = 2.0
-"""Dispersion from which on the note speaks of bursts."""
+"""Dispersion above which the note mentions bursts."""
 
 TABLE = TableSpec(
     table="est_check_scores",
     description=(
-        "Which health check to trust: what its onsets of high or low severity in the study period turned out to be. "
-        "An onset is followed to the first failure, ticket or administrator's outage of its component on its node; a "
-        "boot, another outage, a gap, the end of the data or 7 days end that. It is true with the probability of the "
-        "failure, or of having ended an attempt, times max(0, 1 - mu / O): of the O onsets so followed mu would be by "
-        "chance, at the fleet's rate outside of such times. It is false where 7 days, half of the time in use, brought "
-        "nothing; else true with a kernel message of the component within 5 minutes. Every other onset is unknown, "
-        "never false. One row per cluster and check_name that reported."
+        "Which health checks to trust: the outcome of their onsets of high or low severity in the study period. An "
+        "onset is followed until the first failure, ticket or administrator's outage of its component on its node, and "
+        "at most until a boot, another outage, a gap, the end of the data or 7 days. It is true with the probability "
+        "that this was a failure or ended an attempt, times max(0, 1 - mu / O): mu of the O onsets followed this way "
+        "are expected by chance, at the fleet's rate at other times. It is false if nothing follows in 7 days, half of "
+        "them in use; otherwise it is true with a kernel message of the component within 5 minutes. Every other onset "
+        "is unknown, never false. One row per cluster and check_name that reported."
     ),
     key=("cluster_id", "check_name"),
     columns=(
         CLUSTER,
-        Column("check_name", "varchar", "", "Name as its source prints it.", is_required=True),
+        Column("check_name", "varchar", "", "Name of the check in its source.", is_required=True),
         Column(
             "judged_count",
             "bigint",
             "onsets",
-            "The part of event_count that something proves or refutes; the rest is unknown.",
+            "The part of event_count that is proved or refuted; the rest is unknown.",
             is_required=True,
         ),
         Column(
             "survived_count",
             "bigint",
             "onsets",
-            "Onsets at which a job ran on the node that went on for an hour, or COMPLETED after the window of "
-            "attribution. It refutes nothing.",
+            "Onsets during a job on the node that ran for another hour, or COMPLETED after the window of attribution. "
+            "This refutes nothing.",
             is_required=True,
         ),
-        Column("true_share", "double", RATIO, "True onsets of those judged, by probability. NULL: none was.", JUDGED),
-        Column("low", "double", RATIO, "Lower limit of true_share, if every unknown onset is false.", JUDGED),
+        Column("true_share", "double", RATIO, "Share of judged onsets that are true. NULL: none was judged.", JUDGED),
+        Column("low", "double", RATIO, "Lower limit of true_share if every unknown onset is false.", JUDGED),
         Column(
             "high",
             "double",
             RATIO,
-            "Upper limit, if all are true that outages and boots ended beyond chance. In both, bursts count for less.",
+            "Upper limit if all onsets that outages and boots ended beyond chance are true. Bursts widen both limits.",
             JUDGED,
         ),
         Column(
             "lead_seconds",
             "double",
             "seconds",
-            "Median time from the check's first onset to the end of the attempt that failed; negative after the end. "
-            "Onsets count in the window of attribution, and in the hour before if they are of the failure's component "
-            "on its culprit. NULL: it showed not half a failure.",
+            "Median time from the check's first onset to the end of the failed attempt; negative if the onset came "
+            "after. Onsets count in the window of attribution, and up to an hour before it if they are of the "
+            "failure's component on its culprit. NULL: the check showed less than half a failure.",
             IN_FAILURES,
         ),
-        Column("lead_seconds_p10", "double", "seconds", "A tenth of the failures had less.", IN_FAILURES),
-        Column("lead_seconds_p90", "double", "seconds", "A tenth of the failures had more.", IN_FAILURES),
+        Column("lead_seconds_p10", "double", "seconds", "10th percentile of the same over the failures.", IN_FAILURES),
+        Column("lead_seconds_p90", "double", "seconds", "90th percentile of the same over the failures.", IN_FAILURES),
         *with_limits(
             "false_per_node_month",
             "onsets per 30 node-days",
-            "Onsets judged that were false, by the rest of their probability.",
+            "Judged onsets that were false, a sum of probabilities.",
             (*JUDGED, *SIGHT),
-            "Upper limit, if every unknown onset is false.",
+            "Upper limit if every unknown onset is false.",
         ),
         Column(
             "drained_node_hours",
             "double",
             "node-hours",
-            "Time out of service after onsets with a probability below 0.2, or unknown of high severity that a job "
-            "survived: unplanned outages requested within half an hour, or within a day with the check's name as the "
-            "reason.",
+            "Time out of service after onsets with a probability below 0.2, or unknown ones of high severity that a "
+            "job survived: unplanned outages requested within half an hour, or within a day if the check's name is "
+            "the reason.",
             is_required=True,
         ),
         Column("alone_count", "double", "failures", ALONE, is_required=True),
@@ -121,11 +121,11 @@ TABLE = TableSpec(
             is_required=True,
         ),
         *common_columns(
-            "posterior_weighted: onsets by their probability; cannot_be_judged: no onset could be judged; no_events: "
-            "the check never failed.",
+            "posterior_weighted: onsets weighted by their probability; cannot_be_judged: no onset could be judged; "
+            "no_events: the check never failed.",
             "Onsets of high or low severity.",
             ONSETS,
-            "Node-days on which checks reported, from the check's first day on.",
+            "Node-days on which checks reported, from the check's first day.",
             SIGHT,
         ),
     ),
@@ -184,7 +184,7 @@ def _note(onsets: Onsets) -> str | None:
         unknown = f"{onsets.unknown_count:.0f} of {onsets.count:.0f} onsets are unknown"
         said.append(f"{unknown}: followed for less than 7 days in use, without a failure")
     if onsets.dispersion > MIN_BURSTS:
-        said.append(f"onsets came in bursts: they tell as much as {onsets.count / onsets.dispersion:.2g} single ones")
+        said.append(f"onsets came in bursts: they count as {onsets.count / onsets.dispersion:.2g} single ones")
     return "; ".join(said) or None
 
 
@@ -196,5 +196,5 @@ def headline(scores: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_check_scores(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Judge the onsets of each health check by what became of them."""
+    """Judge the onsets of each health check by their outcome."""
     return with_scores(read(con, "inp_checks_counted"))

@@ -1,6 +1,6 @@
 """estimates.est_checkpoint_plans: how often to checkpoint a run of each size, and the ETTR to expect.
 
-Runs fail at the cluster's reference rate and cost what its settings say. `faultline plan` answers the same for any run.
+Runs fail at the cluster's reference rate, with the configured costs. `faultline plan` answers the same for any run.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ WITHOUT_FAILURES = "no failure in {} node-days: only bounds are known"
 TABLE = TableSpec(
     table="est_checkpoint_plans",
     description=(
-        "Checkpoint intervals and the ETTR they lead to for a run of 30 days without queue, from the cluster's "
-        "reference rate in estimates.est_failure_rates with its uncertainty. One row per cluster and gpu_count."
+        "Checkpoint intervals and expected ETTR of a run of 30 days without queue, at the cluster's reference rate in "
+        "estimates.est_failure_rates and its limits. One row per cluster and gpu_count."
     ),
     key=("cluster_id", "gpu_count"),
     columns=(
@@ -68,15 +68,15 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "Population of est_failure_rates the rate comes from.",
+            "Population of est_failure_rates that the rate is of.",
             ("est_failure_rates.population", "est_failure_rates.is_reference"),
         ),
         Column(
             "counted_as",
             "varchar",
             "",
-            "attempts: a run is interrupted each time an attempt fails, also when one incident hits many runs; "
-            "incidents: the rate is that of nodes.",
+            "attempts: each failed attempt interrupts a run, even if one incident hits many runs; incidents: the rate "
+            "is of nodes.",
             ("est_failure_rates.counted_as", "est_failure_rates.is_reference"),
         ),
         *with_limits("failures_per_1000_node_days", RATE_UNIT, "The rate. NULL: see note.", REFERENCE_RATE),
@@ -84,12 +84,12 @@ TABLE = TableSpec(
         Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
         Column("mttf_hours_high", "double", "hours", "At the lower limit of the rate.", RATE),
         Column("planned_days", "double", "days", "Days for which the run holds its nodes.", (), is_required=True),
-        Column("expected_interruptions", "double", "failures", "Failures in these days.", RATE),
+        Column("expected_interruptions", "double", "failures", "Expected failures in planned_days.", RATE),
         Column(
             "expected_interruptions_low",
             "double",
             "failures",
-            "Lower limit for a single run, by the doubt about the rate, the difference between months, and chance.",
+            "Lower limit for a single run: uncertainty of the rate, variation between months, and chance.",
             (*RATE, *REFERENCE_MONTHS),
         ),
         Column(
@@ -100,37 +100,37 @@ TABLE = TableSpec(
             (*RATE, *REFERENCE_MONTHS),
         ),
         Column("restart_minutes", "double", "minutes", "Configured restart time.", is_required=True),
-        Column("write_minutes", "double", "minutes", "Configured write time, or 5.", is_required=True),
-        Column("checkpoint_minutes_young", "double", "minutes", "By Young's rule.", INTERVAL),
-        Column("checkpoint_minutes_daly", "double", "minutes", "By Daly's series.", INTERVAL),
-        Column("checkpoint_minutes_optimal", "double", "minutes", "With the greatest ETTR.", INTERVAL),
+        Column("write_minutes", "double", "minutes", "Configured write time; 5 without one.", is_required=True),
+        Column("checkpoint_minutes_young", "double", "minutes", "Interval by Young's rule.", INTERVAL),
+        Column("checkpoint_minutes_daly", "double", "minutes", "Interval by Daly's series.", INTERVAL),
+        Column("checkpoint_minutes_optimal", "double", "minutes", "Interval with the greatest ETTR.", INTERVAL),
         Column("checkpoint_minutes_optimal_low", "double", "minutes", "At the upper limit of the rate.", INTERVAL),
         Column("checkpoint_minutes_optimal_high", "double", "minutes", "At the lower limit of the rate.", INTERVAL),
-        Column("ettr_optimal", "double", RATIO, "Expected with the optimal interval, by the renewal form.", ETTR),
+        Column("ettr_optimal", "double", RATIO, "Expected ETTR at the optimal interval, by the renewal form.", ETTR),
         Column("ettr_optimal_low", "double", RATIO, "The same at the upper limit of the rate.", ETTR),
         Column("ettr_optimal_high", "double", RATIO, "The same at the lower limit of the rate.", ETTR),
         Column(
             "ettr_run_low",
             "double",
             RATIO,
-            "A single run will lie above, by the doubt about the rate, the difference between months, and chance.",
+            "Lower limit for a single run: uncertainty of the rate, variation between months, and chance.",
             RUN,
         ),
-        Column("ettr_run_high", "double", RATIO, "A single run will lie below.", RUN),
+        Column("ettr_run_high", "double", RATIO, "Upper limit for a single run.", RUN),
         Column("ettr_target", "double", RATIO, "ETTR to reach.", (), is_required=True),
         Column(
             "probability_ettr_ge_target",
             "double",
             RATIO,
-            "Share of 1,000 simulated runs that reach the target with the optimal interval, at rates spread over "
-            "those that the count and the difference between months leave possible. NULL: no rate.",
+            "Share of 1,000 simulated runs that reach the target at the optimal interval. Their rates are drawn from "
+            "those that the count and the variation between months allow. NULL: no rate.",
             RUN,
         ),
         *common_columns(
-            f"How the rate got its limits. {WEIGHTED_METHODS} Interruptions: negative binomial prediction limits.",
-            "Failures that the rate rests on.",
+            f"Method of the limits of the rate. {WEIGHTED_METHODS} Interruptions: negative binomial prediction limits.",
+            "Failures behind the rate.",
             REFERENCE_RATE,
-            "Node-days that the rate rests on.",
+            "Node-days behind the rate.",
             REFERENCE_RATE,
         ),
     ),

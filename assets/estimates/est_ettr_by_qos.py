@@ -1,6 +1,6 @@
 """estimates.est_ettr_by_qos: the measured ETTR of long runs by QOS and size.
 
-The paper's figure 9 shows only the runs of the highest priority. Which QOS that is differs between sites.
+The paper's figure 9 shows only the runs of the highest priority. Sites differ in which QOS that is.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ RUNS = ("scheduled_hours",)
 TABLE = TableSpec(
     table="est_ettr_by_qos",
     description=(
-        "Measured columns of estimates.est_ettr_by_size by the QOS the runs ran in: low ones are preempted, which the "
-        "expected ETTR there does not know. One row per cluster, QOS and gpu_size_bin that has runs with at least 24 "
+        "Measured columns of estimates.est_ettr_by_size by the QOS of the runs. Runs of a low QOS are preempted, which "
+        "the expected ETTR does not include. One row per cluster, QOS and gpu_size_bin that has runs with at least 24 "
         "scheduled hours."
     ),
     key=("cluster_id", "qos", "gpu_size_bin"),

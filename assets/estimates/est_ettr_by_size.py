@@ -1,6 +1,6 @@
 """estimates.est_ettr_by_size: the share of their time that long runs spent on productive work, measured and expected.
 
-The paper's figure 9. What is expected follows from the cluster's reference rate and checkpoint settings.
+The paper's figure 9. Expected values follow from the cluster's reference rate and checkpoint settings.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ WITHOUT_FAILURES = "no failure yet: expected ETTR known by its lower limit only"
 TABLE = TableSpec(
     table="est_ettr_by_size",
     description=(
-        "Where the time of job runs with at least 24 scheduled hours went, from marts.fct_job_runs: the share of "
-        "scheduled time that was progress (progress_ratio) and the paper's effective training time ratio, which counts "
-        "waiting too (ettr_measured), each the mean over runs with limits; what the cluster's reference rate leads to "
-        "expect of the latter; and the parts in hours. A run that goes on counts with its time so far; one whose time "
-        "in the queue is unknown is left out of ETTR. One row per cluster and gpu_size_bin that has such runs."
+        "How job runs with at least 24 scheduled hours spent their time, from marts.fct_job_runs: the share of "
+        "scheduled time that was progress (progress_ratio) and the paper's effective training time ratio, which also "
+        "counts waiting (ettr_measured), each as a mean over runs with limits; the ETTR expected at the cluster's "
+        "reference rate; and the time in each part. A run that still runs counts with its time so far. A run with an "
+        "unknown time in the queue is left out of ETTR. One row per cluster and gpu_size_bin that has such runs."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(
@@ -46,18 +46,18 @@ TABLE = TableSpec(
             "population", "varchar", "", "runs_ge_24h: runs with at least 24 scheduled hours.", (), is_required=True
         ),
         *measured_columns(),
-        Column("ettr_expected", "double", RATIO, "ETTR by the paper's form, at this length and queue.", EXPECTED),
+        Column("ettr_expected", "double", RATIO, "Expected by the paper's form, at this length and queue.", EXPECTED),
         Column("ettr_expected_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
-        Column("ettr_expected_exact", "double", RATIO, "By the renewal form, at this length and queue.", EXPECTED),
+        Column("ettr_expected_exact", "double", RATIO, "Expected by the renewal form, likewise.", EXPECTED),
         Column("ettr_expected_exact_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_exact_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
         Column(
             "ettr_expected_v2",
             "double",
             RATIO,
-            "By the form of the paper's second version: writes of 5 minutes, 5 minutes to restart, and the interval "
-            "that Young's rule gives for them, sqrt(2 w / (nodes x rate)); no queue, a long run.",
+            "Expected by the form of the paper's second version: writes of 5 minutes, 5 minutes to restart, and the "
+            "interval of Young's rule for these, sqrt(2 w / (nodes x rate)); no queue, a long run.",
             (*REFERENCE_RATE, *NODES),
         ),
         Column("ettr_expected_v2_low", "double", RATIO, "At the upper limit of the rate.", (*REFERENCE_RATE, *NODES)),
@@ -66,18 +66,18 @@ TABLE = TableSpec(
             "rate_population",
             "varchar",
             "",
-            "Population the failure rate comes from.",
+            "Population that the failure rate is of.",
             ("est_failure_rates.population", "est_failure_rates.is_reference"),
         ),
         Column("node_count_median", "double", "nodes", "Median over runs of the nodes allocated."),
-        Column("queue_minutes_mean", "double", "minutes", "Time queued per attempt: hours over attempts."),
+        Column("queue_minutes_mean", "double", "minutes", "Mean time queued per attempt."),
         Column("productive_hours_mean", "double", "hours", "Mean productive time of a run."),
         Column("checkpoint_minutes", "double", "minutes", "Configured checkpoint interval."),
         Column("restart_minutes", "double", "minutes", "Configured restart time."),
         Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write."),
         *common_columns(
-            f"How ettr_measured got its limits, and progress_ratio too. {METHODS} The limits of the expected values "
-            "are those of the failure rate at the confidence level, carried along.",
+            f"Method of the limits of ettr_measured and progress_ratio. {METHODS} The limits of the expected values "
+            "follow from those of the failure rate at the confidence level.",
             "Infrastructure failures of the runs.",
             FAILURES,
             "Scheduled hours of the runs.",
@@ -90,7 +90,7 @@ TABLE = TableSpec(
 
 
 def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Add limits of the measured mean, and both expected forms at the rate and its limits."""
+    """Add the limits of the measured means, and the expected forms at the rate and its limits."""
     rate = node_day_rate(sizes, "rate_")
     nodes, productive = numbers(sizes, "node_count_median"), numbers(sizes, "productive_hours_mean") / 24
     settings = {name: numbers(sizes, name) for name in ("checkpoint_minutes", "restart_minutes", "write_minutes")} | {
@@ -109,7 +109,7 @@ def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _notes(sizes: pd.DataFrame) -> NDArray[np.object_]:
-    """Say what the means of a size leave out, why they have no limits, and why no ETTR is expected."""
+    """Return notes on what the means of a size leave out, and why limits or an expected ETTR are missing."""
     left_out = sizes["run_count"] - sizes["ettr_count"]
     restarts = zip(sizes["restart_count"], sizes["failure_count"], strict=True)
     return joined(
@@ -118,7 +118,7 @@ def _notes(sizes: pd.DataFrame) -> NDArray[np.object_]:
         [f"runs left out of ETTR, time queued unknown: {count}" if count else None for count in left_out],
         _not_expected(sizes),
         [
-            f"expected knows infrastructure failures only: {failures:.0f} of {count:.0f} restarts"
+            f"expected covers infrastructure failures only: {failures:.0f} of {count:.0f} restarts"
             if count > 2 * failures
             else None
             for count, failures in restarts
@@ -127,7 +127,7 @@ def _notes(sizes: pd.DataFrame) -> NDArray[np.object_]:
 
 
 def _not_expected(sizes: pd.DataFrame) -> list[str | None]:
-    """Say why no ETTR can be expected of runs of a size."""
+    """Return the reason why runs of a size have no expected ETTR."""
     without_rate = no_rate(sizes, "no failure rate: no expected ETTR", WITHOUT_FAILURES)
     has_nodes, hours = sizes["node_count_median"].notna(), numbers(sizes, "productive_hours_mean")
     return [
@@ -145,6 +145,6 @@ def headline(ettr: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_ettr_by_size(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Average the ETTR of long runs by size, and compute the ETTR to expect at the reference rate."""
+    """Average the ETTR of long runs by size, and compute the expected ETTR at the reference rate."""
     runs = read(con, "inp_runs_summed")
     return with_ettr(with_reference_rate(con, runs[~runs["is_by_qos"]]))

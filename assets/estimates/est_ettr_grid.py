@@ -1,4 +1,4 @@
-"""estimates.est_ettr_grid: the ETTR to expect at any size, failure rate and checkpoint interval; the paper's figure 10.
+"""estimates.est_ettr_grid: the expected ETTR at any size, failure rate and checkpoint interval; the paper's figure 10.
 
 The table uses no data. Rates are assumed; estimates.est_failure_rates has the rates of the clusters.
 """
@@ -25,8 +25,8 @@ RATIO = "ratio 0 to 1"
 TABLE = TableSpec(
     table="est_ettr_grid",
     description=(
-        "Expected ETTR of long runs without queue, by the paper's form and by the exact renewal form, at assumed "
-        "failure rates. One row per gpu_count, failure rate, checkpoint_minutes and scenario of costs."
+        "Expected ETTR of long runs without queue at assumed failure rates, by the paper's form and by the exact "
+        "renewal form. One row per gpu_count, failure rate, checkpoint_minutes and scenario of costs."
     ),
     key=("scenario", "gpu_count", "failures_per_1000_node_days", "checkpoint_minutes"),
     columns=(
@@ -45,7 +45,7 @@ TABLE = TableSpec(
             "failures_per_1000_node_days",
             "double",
             "failures per 1,000 node-days",
-            "Failure rate assumed; 6.5 and 2.34 are those of the paper's clusters.",
+            "Assumed failure rate; 6.5 and 2.34 are those of the paper's clusters.",
             (),
             is_required=True,
         ),
@@ -55,13 +55,9 @@ TABLE = TableSpec(
         ),
         Column("write_minutes", "double", "minutes", "Time that one checkpoint stops the work.", (), is_required=True),
         Column("mttf_hours", "double", "hours", "Mean time between failures of the run.", (), is_required=True),
-        Column(
-            "ettr_expected", "double", RATIO, "By the paper's form; 0 where it would be below.", (), is_required=True
-        ),
+        Column("ettr_expected", "double", RATIO, "By the paper's form; at least 0.", (), is_required=True),
         Column("ettr_expected_exact", "double", RATIO, "By the renewal form.", (), is_required=True),
-        Column(
-            "ettr_target", "double", RATIO, "The target that checkpoint_minutes_longest is for.", (), is_required=True
-        ),
+        Column("ettr_target", "double", RATIO, "Target of checkpoint_minutes_longest.", (), is_required=True),
         Column(
             "checkpoint_minutes_longest",
             "double",
@@ -73,8 +69,8 @@ TABLE = TableSpec(
         Column("method", "varchar", "", "assumed: the failure rate is an assumption.", (), is_required=True),
         METHOD_VERSION_COLUMN,
         Column("has_enough_data", "boolean", "", "True: nothing is estimated.", (), is_required=True),
-        Column("event_count", "bigint", "events", "NULL: no event was counted.", ()),
-        Column("exposure", "double", "node-days", "NULL: there is none.", ()),
+        Column("event_count", "bigint", "events", "NULL: no events are counted.", ()),
+        Column("exposure", "double", "node-days", "NULL: no exposure is counted.", ()),
     ),
 )
 
@@ -88,15 +84,15 @@ SCENARIOS = {
     "async_writes": (5.0, 10 / 60),
     "fast_restart": (2.0, 0.0),
 }
-"""Minutes of a restart and of a write. The paper's first version, its second, writes in the background, a fast restart.
+"""Minutes of a restart and of a write: the paper's first and second version, background writes, a fast restart.
 
-Sizes and rates hold those that the paper names: 8,000, 12,000, 16,000 and 100,000 GPUs, 6.5 and 2.34 failures per
+Sizes and rates include those that the paper names: 8,000, 12,000, 16,000 and 100,000 GPUs, 6.5 and 2.34 failures per
 1,000 node-days.
 """
 
 
 def combinations() -> pd.DataFrame:
-    """Give every size, failure rate and interval in every scenario of costs; nothing is measured here."""
+    """Return every size, failure rate and interval in every scenario of costs; nothing is measured here."""
     import pandas as pd
 
     rows = product(SCENARIOS, GPU_COUNTS, RATES, INTERVALS)
@@ -107,7 +103,7 @@ def combinations() -> pd.DataFrame:
 
 
 def with_expectations(grid: pd.DataFrame) -> pd.DataFrame:
-    """Add both expected forms and the line of the target."""
+    """Add both expected forms and the longest interval that reaches the target."""
     nodes = nodes_of(numbers(grid, "gpu_count"), numbers(grid, "gpus_per_node"))
     rate = assumed_rate(numbers(grid, "failures_per_1000_node_days") / 1000)
     per_day, checkpoint = nodes * rate.value, numbers(grid, "checkpoint_minutes")
@@ -127,7 +123,7 @@ def with_expectations(grid: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(grid: pd.DataFrame) -> str:
-    """Return a sentence: how many combinations there are, and the target."""
+    """Return a sentence: the number of combinations, and the target."""
     return f"{len(grid):,} combinations; {TARGET} is the target of the line"
 
 

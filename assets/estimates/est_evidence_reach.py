@@ -1,6 +1,6 @@
-"""estimates.est_evidence_reach: which share of what infrastructure failed the evidence could show.
+"""estimates.est_evidence_reach: the share of infrastructure failures that the evidence could show.
 
-No rate is corrected by it: it says how much may be missing, or why that cannot be told.
+It corrects no rate. It says how much may be missing, or why that is unknown.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ ATTEMPTS = "attempts"
 TABLE = TableSpec(
     table="est_evidence_reach",
     description=(
-        "How far the evidence reaches: the share of the attempts that infrastructure ended FAILED or REQUEUED which "
-        "was counted. No rate is corrected by it. What evidence came too late is told from the half-hour after the "
-        "attribution window, beyond what completed attempts see there; what none of two sources saw from what each saw "
-        "of the other's. One row per cluster and month, and one of the whole study period."
+        "Reach of the evidence: the share of the attempts that infrastructure ended FAILED or REQUEUED which was "
+        "counted. It corrects no rate. Late evidence is what nodes show in the half-hour after the attribution window, "
+        "beyond what they show after completed attempts; what neither of two sources saw is estimated from how much "
+        "each saw of the other's failures. One row per cluster and month, and one for the whole study period."
     ),
     key=("cluster_id", "month_date"),
     columns=(
@@ -55,24 +55,24 @@ TABLE = TableSpec(
             "reach",
             "double",
             RATIO,
-            "Share that was counted of what either source can show, by late evidence or by two sources, whichever "
-            "leaves less. With is_at_most it is no higher. NULL: cannot be told, see note.",
+            "Counted share of what either source can show, by late evidence or by two sources, whichever is smaller. "
+            "With is_at_most it is an upper bound. NULL: unknown, see note.",
             REACH,
         ),
         Column(
             "low",
             "double",
             RATIO,
-            "Lower limit of reach, and of the share of all that infrastructure ended where unexplained ends may be as "
-            "many as unexplained_count_high. NULL: none is known.",
+            "Lower limit of reach. If unexplained ends may be as many as unexplained_count_high, of the share of all "
+            "attempts that infrastructure ended. NULL: unknown.",
             (*REACH, *UNEXPLAINED[-2:]),
         ),
-        Column("high", "double", RATIO, "Upper limit of reach. NULL: reach cannot be told.", REACH),
+        Column("high", "double", RATIO, "Upper limit of reach. NULL: unknown, as reach.", REACH),
         Column(
             "is_at_most",
             "boolean",
             "",
-            "Only late evidence could be judged: what never left a trace is missing, too.",
+            "Only late evidence could be judged, so that failures which left no trace are missing, too.",
             REACH,
             is_required=True,
         ),
@@ -88,23 +88,23 @@ TABLE = TableSpec(
             "late_seen_count",
             "bigint",
             ATTEMPTS,
-            "Attempts that ended FAILED or REQUEUED without likely evidence, where evidence began on one of the nodes "
-            "in the half-hour after the attribution window. Repeats of other events, planned outages and the hour "
-            "after an incident of the node are left out.",
+            "Attempts that ended FAILED or REQUEUED without likely evidence, but with evidence that began on one of "
+            "their nodes in the half-hour after the attribution window. Repeats of other events, planned outages and "
+            "the hour after an incident of the node are left out.",
             is_required=True,
         ),
         *with_limits(
             "late_count",
             ATTEMPTS,
-            "late_seen_count less what chance brings, by what nodes show after attempts that completed; at least 0.",
+            "late_seen_count minus the number expected by chance, from nodes after completed attempts; at least 0.",
             LATE,
         ),
         Column(
             "compared_count",
             "double",
             ATTEMPTS,
-            "The part of counted_count that kernel messages and health checks could both have seen, and one did. "
-            "It is the counted part where reach is by two sources.",
+            "The part of counted_count that kernel messages and health checks could both have seen, and at least one "
+            "did. It is the counted part if reach is by two sources.",
             CATEGORIES,
             is_required=True,
         ),
@@ -119,24 +119,24 @@ TABLE = TableSpec(
         *with_limits(
             "unseen_count",
             ATTEMPTS,
-            "Attempts that neither saw, beside compared_count: Chapman's estimate. Where a fault that one sees is seen "
-            "more often by the other, too, there are more. NULL: cannot be told.",
+            "Attempts that neither saw, in addition to compared_count: Chapman's estimate. It is too low if a fault "
+            "that one source sees is more likely to be seen by the other. NULL: unknown.",
             CATEGORIES,
         ),
         Column(
             "unexplained_count_high",
             "double",
             ATTEMPTS,
-            "Upper limit of the ends without evidence that grow with nodes among jobs of a user that ran as long, as "
-            "faults of machines do and errors of large jobs may. Above 3/7 of counted_count, and of 30, it lowers low. "
-            "NULL: fewer than 5 users have jobs of two sizes.",
+            "Upper limit of unexplained ends that become more frequent with nodes among equally long jobs of a user, "
+            "as faults of machines do and errors of large jobs may. Above 3/7 of counted_count, and of 30, it lowers "
+            "low. NULL: fewer than 5 users have jobs of two sizes.",
             UNEXPLAINED,
         ),
         Column(
             "one_source_categories",
             "varchar[]",
             "",
-            "Causes seen that one source alone can show, by their rules; they are not compared.",
+            "Causes seen that only one source can show by its rules; they are not compared.",
             CATEGORIES,
             is_required=True,
         ),
@@ -144,7 +144,7 @@ TABLE = TableSpec(
             "statement",
             "varchar",
             "",
-            "What to say beside a rate: how much of what ended jobs was seen, or why that cannot be told. NULL: too "
+            "Sentence to show with a rate: how much of what ended jobs was seen, or why that is unknown. NULL: too "
             "few failures to say anything.",
             (*REACH, *LOGS),
         ),
@@ -152,13 +152,13 @@ TABLE = TableSpec(
             "is_doubtful",
             "boolean",
             "",
-            "The statement says that rates and losses may be higher, and their causes others. False: nearly all was "
-            "seen, or too little to say anything.",
+            "The statement says that rates and losses may be higher and have other causes. False: nearly all was "
+            "seen, or too few failures to say anything.",
             (*REACH, *UNEXPLAINED[-2:], *LOGS),
             is_required=True,
         ),
         *common_columns(
-            "two_sources: by what two sources saw and by late evidence; late_evidence: by late evidence alone; "
+            "two_sources: by what two sources saw, and by late evidence; late_evidence: by late evidence alone; "
             "cannot_be_told: see note.",
             "Attempts counted, as counted_count.",
             CATEGORIES,
@@ -174,15 +174,15 @@ TABLE = TableSpec(
     ),
 )
 NEARLY_ALL = 0.9
-"""Where less was counted, the note says that the true rate is likely above."""
+"""Reach below which the note says that the true rate is likely higher."""
 TELLING = 14.0
-"""Where fewer failures were counted, that the two sources have few in common says nothing of either."""
+"""Counted failures below which few failures in common say nothing about two sources."""
 METHODS = {True: "late_evidence", False: "two_sources"}
 
 
 @dataclass(frozen=True)
 class _Months:
-    """What is known of some months of a cluster, as rows of the four inputs."""
+    """The rows of the four inputs for some months of a cluster."""
 
     late: pd.DataFrame
     sizes: pd.DataFrame
@@ -208,7 +208,7 @@ def with_reach(known: _Months) -> pd.DataFrame:
 
 
 def _judged(cluster: pd.Series[Any], months: _Months) -> dict[str, Any]:
-    """Judge what the months of a cluster hold together."""
+    """Judge all these months together."""
     late_seen = float(months.late["late_seen_count"].sum())
     late = late_excess(
         months.sizes["node_count"].to_numpy(),
@@ -259,7 +259,7 @@ def _judged(cluster: pd.Series[Any], months: _Months) -> dict[str, Any]:
 
 
 def _by_category(seen: pd.DataFrame) -> list[Sources]:
-    """Add up what the months hold of each category."""
+    """Sum each category over the months."""
     found: dict[str, Sources] = {}
     for row in seen[[*SEEN]].to_dict("records"):
         new = Sources(**{str(name): value for name, value in row.items()})
@@ -270,7 +270,7 @@ def _by_category(seen: pd.DataFrame) -> list[Sources]:
 def _in_words(
     cluster: pd.Series[Any], reach: Reach, sources: TwoSources, counted: float, ended: float, *, unexplained: float
 ) -> dict[str, str | bool | None]:
-    """Say why the reach cannot be told, or of what it is not; what to say beside a rate, and whether it is in doubt."""
+    """Return the note, the statement to show with a rate, and whether the rate is in doubt."""
     logs = {"kernel log": cluster["has_kernel_messages"], "health checks": cluster["has_health_checks"]}
     missing = " and ".join(f"no {name}" for name, is_there in logs.items() if not is_there)
     seen_by = {"no kernel log": "checks", "no health checks": "kernel messages"}.get(
@@ -285,17 +285,17 @@ def _in_words(
         why = "most failures are of causes that one kind of log alone can show"
     else:
         why = (
-            f"kernel messages and checks both saw {sources.common:.3g} of {counted:.3g} failures, too few to tell what "
-            "neither saw"
+            f"kernel messages and checks both saw {sources.common:.3g} of {counted:.3g} failures, too few to estimate "
+            "what neither saw"
         )
     room = f"by how ends without any evidence grow with nodes, up to {unexplained:.0f} more may be faults"
     has_room = leaves_room(counted, unexplained)
     more = f"; {room}" if has_room else ""
     if math.isnan(reach.value):
-        said = f"how much the {seen_by} miss cannot be told: {why}{more}" if is_telling else None
-        return {"note": f"cannot be told: {why}", "statement": said, "is_doubtful": is_telling}
+        said = f"how much the {seen_by} miss is unknown: {why}{more}" if is_telling else None
+        return {"note": f"unknown: {why}", "statement": said, "is_doubtful": is_telling}
     if reach.is_at_most:
-        note: str | None = f"what leaves no trace cannot be told: {why}"
+        note: str | None = f"how much leaves no trace is unknown: {why}"
     else:
         named = ", ".join(sources.one_sided)
         note = f"one kind of log alone can show these causes, which are not compared: {named}" if named else None
@@ -305,7 +305,7 @@ def _in_words(
     likely = f"the true rate {'is likely' if reach.value < NEARLY_ALL else 'may be'} above"
     if reach.is_at_most:
         seen = f"{seen_by} saw at most {value}% [{low}, {high}] of what ended jobs{more}"
-        end = f": {likely}" if reach.value < NEARLY_ALL else f"; how much less cannot be told: {why}"
+        end = f": {likely}" if reach.value < NEARLY_ALL else f"; how much less is unknown: {why}"
         return {"note": note, "statement": f"{seen}{end}", "is_doubtful": True}
     if has_room:
         said = f"saw about {value}% of what either can show; {room}, so that as little as {low}% was seen: {likely}"
@@ -320,12 +320,12 @@ def headline(reaches: pd.DataFrame) -> str:
     """Return a sentence: the reach of each cluster in its whole study period."""
     study = reaches[reaches["month_date"].isna()]
     return "; ".join(
-        f"{cluster}: {'cannot be told' if math.isnan(reach) else f'{100 * reach:.0f}%'}"
+        f"{cluster}: {'unknown' if math.isnan(reach) else f'{100 * reach:.0f}%'}"
         for cluster, reach in zip(study["cluster_id"], numbers(study, "reach"), strict=True)
     )
 
 
 @estimate(TABLE, headline)
 def est_evidence_reach(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Compare what the sources saw of each other's failures, and count what they saw too late."""
+    """Compare what each source saw of the other's failures, and count the failures with late evidence."""
     return with_reach(_Months(*(read(con, name) for name in TABLE.inputs)))

@@ -21,14 +21,14 @@ NODE_DAYS = ("node_days",)
 RATE = (*FAILURES, *NODE_DAYS)
 
 NEARLY_ALL = 0.9
-"""Least share of failures that the evidence shows, by its lower limit, for a rate to be more than a lower bound."""
+"""A rate is more than a lower bound if the evidence shows at least this share of failures, by its lower limit."""
 
 TABLE = TableSpec(
     table="est_failure_rates",
     description=(
-        "Infrastructure failures per 1,000 node-days inside the study period, but for gaps of accounting, with their "
-        "limits, from marts.fct_attempt_exposures: attempts that still run add what they ran so far. One row per "
-        "cluster, population and way of counting."
+        "Infrastructure failures per 1,000 node-days inside the study period, without gaps of accounting, with limits, "
+        "from marts.fct_attempt_exposures. Attempts that still run count with their time so far. One row per cluster, "
+        "population and way of counting."
     ),
     key=("cluster_id", "population", "counted_as"),
     columns=(
@@ -38,60 +38,60 @@ TABLE = TableSpec(
             "varchar",
             "",
             "gpus_gt_128: attempts of jobs above 128 GPUs, the paper's population; whole_nodes: attempts that held "
-            "all GPUs of their nodes; all: every attempt; nodes: the nodes themselves, each day of a node that several "
-            "jobs shared counted once.",
+            "all GPUs of their nodes; all: every attempt; nodes: the nodes themselves, where a day of a node that "
+            "several jobs shared counts once.",
             is_required=True,
         ),
         Column(
             "counted_as",
             "varchar",
             "",
-            "attempts: the failed attempts to expect, each weighted by the probability that infrastructure failed it; "
-            "incidents: the same of incidents, failures that share a node or an event within minutes (of population "
-            "nodes: of nodes that an incident took down); attempts_paper, incidents_paper: by the paper's rule, which "
-            "takes each attributed failure as certain, and what planned maintenance ended as failed.",
+            "attempts: expected failed attempts, each weighted by the probability that infrastructure failed it; "
+            "incidents: the same for incidents, as failures that share a node or an event within minutes (for "
+            "population nodes, each node that an incident took down); attempts_paper, incidents_paper: by the paper's "
+            "rule, each attributed failure is certain, and what planned maintenance ended has failed.",
             is_required=True,
         ),
         Column(
             "failure_count",
             "double",
             "failures",
-            "Failures counted, a sum of probabilities. NULL: cannot be known, as where none was seen and attempts "
-            "ended FAILED on nodes of which no log was understood.",
+            "Failures, a sum of probabilities. NULL: unknown, for example because none was seen and attempts ended "
+            "FAILED on nodes without a log that was understood.",
         ),
         Column(
             "failure_variance",
             "double",
             "failures squared",
-            "Variance of failure_count: failures come in incidents, each may be none, and the parameters of the "
-            "posterior are uncertain. As large as failure_count where all are certain and alone. NULL: unknown.",
+            "Variance of failure_count. Failures share incidents, may be no failures, and depend on uncertain "
+            "parameters of the posterior. Equal to failure_count if all are certain and alone. NULL: unknown.",
         ),
         Column(
             "node_days",
             "double",
             "node-days",
-            "Allocated nodes times days of all attempts; of population nodes: days that nodes were in use.",
+            "Allocated nodes times days of all attempts; for population nodes, days that nodes were in use.",
         ),
         *with_limits(
             "failures_per_1000_node_days",
             "failures per 1,000 node-days",
             "Failure rate r_f. NULL: no exposure, or no failure yet.",
             RATE,
-            "Upper limit, also without a failure. NULL: failures could not have been seen, or there is no exposure.",
+            "Upper limit, also without a failure. NULL: no log could have shown failures, or there is no exposure.",
         ),
         Column(
             "unexplained_count",
             "bigint",
             "attempts",
-            "Attempts that ended FAILED or REQUEUED without evidence of infrastructure. How many of them it failed is "
-            "unknown; none is in failure_count. NULL: cannot be known.",
+            "Attempts that ended FAILED or REQUEUED without evidence of infrastructure. How many of them "
+            "infrastructure failed is unknown; failure_count has none of them. NULL: unknown.",
         ),
         Column(
             "is_lower_bound",
             "boolean",
             "",
-            "The true rate may well be higher: attempts ended without evidence, and the evidence is not known to reach "
-            "90% of what infrastructure ended (est_evidence_reach.low), or there is none.",
+            "The true rate may well be higher: attempts ended without evidence, and the evidence is not known to show "
+            "90% of what infrastructure ended (est_evidence_reach.low), or there is no evidence.",
             ("is_lower_bound", "est_evidence_reach.low"),
             is_required=True,
         ),
@@ -99,14 +99,14 @@ TABLE = TableSpec(
             "is_reference",
             "boolean",
             "",
-            "The rate that theory lines, projections, plans and expected ETTR of this cluster are built on, chosen by "
-            "exposure alone: gpus_gt_128, else whole_nodes, whichever has 300 node-days, else nodes; all where no "
-            "attempt tells its nodes. Never one by the paper's rule.",
+            "The rate behind the theory lines, projections, plans and expected ETTR of this cluster. It is chosen by "
+            "exposure alone: gpus_gt_128, else whole_nodes, if it has 300 node-days, else nodes; all if no attempt "
+            "has known nodes. Never a rate by the paper's rule.",
             is_required=True,
         ),
         *common_columns(
             WEIGHTED_METHODS,
-            "Failures counted, as failure_count.",
+            "Failures, as failure_count.",
             FAILURES,
             "Node-days, as node_days.",
             NODE_DAYS,
@@ -133,7 +133,7 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_bound(con: duckdb.DuckDBPyConnection, counts: pd.DataFrame) -> pd.DataFrame:
-    """Call a rate a lower bound only where the evidence does not show that nearly all was seen."""
+    """Mark a rate as a lower bound unless the evidence shows that nearly all failures were seen."""
     reach = read(con, "est_evidence_reach")[["cluster_id", "month_date", "low"]]
     joined = counts.merge(reach, "left", ["cluster_id", "month_date"])
     return counts.assign(is_lower_bound=joined["is_lower_bound"] & ~(joined["low"] >= NEARLY_ALL).to_numpy())

@@ -1,6 +1,6 @@
 """estimates.est_failure_rates_monthly: failures per 1,000 node-days in each calendar month, with limits.
 
-The columns are those of estimates.est_failure_rates, whose failures and node-days the months make up.
+The columns are those of estimates.est_failure_rates. The months add up to its failures and node-days.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ MONTHS = (
         ("seen_days", "month_days"),
         is_required=True,
     ),
-    Column("seen_days", "double", "days", "Days of the month that were seen.", is_required=True),
+    Column("seen_days", "double", "days", "Seen days of the month.", is_required=True),
 )
 REFERENCE = Column(
     "is_reference",
     "boolean",
     "",
-    "The population and way of counting that est_failure_rates quotes of the cluster.",
+    "The population and way of counting of the cluster's reference rate in est_failure_rates.",
     is_required=True,
 )
 
 TABLE = TableSpec(
     table="est_failure_rates_monthly",
     description=(
-        "Infrastructure failures per 1,000 node-days in each calendar month of the study period, with their limits, "
-        "counted as in est_failure_rates. An incident with all its attempts belongs to the month of its first failure, "
-        "an unexplained attempt to the month in which it begins. One row per cluster, month_date, population and way "
+        "Infrastructure failures per 1,000 node-days in each calendar month of the study period, with limits, counted "
+        "as in est_failure_rates. An incident with all its attempts belongs to the month of its first failure, an "
+        "unexplained attempt to the month in which it begins. One row per cluster, month_date, population and way "
         "of counting."
     ),
     key=("cluster_id", "month_date", *whole.TABLE.key[1:]),
@@ -54,7 +54,7 @@ TABLE = TableSpec(
 
 
 def headline(rates: pd.DataFrame) -> str:
-    """Return a sentence: how many months were seen whole."""
+    """Return a sentence: the number of months that were seen whole."""
     whole_months = rates.loc[rates["is_whole_month"], ["cluster_id", "month_date"]].drop_duplicates()
     return f"{len(whole_months)} whole months"
 

@@ -1,6 +1,6 @@
-"""estimates.est_forecast_scores: the failures forecast for each month from the months before, and those that happened.
+"""estimates.est_forecast_scores: each month's failures forecast from the months before it, and those that happened.
 
-The forecasts are of the population whose rate is quoted of the cluster.
+The forecasts are for the population of the cluster's reference rate.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MIN_SEEN_DAYS = 21.0
-"""Smallest number of days seen before a month that is forecast."""
+"""Smallest number of days seen before a month, for a forecast."""
 MIN_MONTHS = 2
-"""Smallest number of months seen before a month whose node-days are forecast. One month shows no variance."""
+"""Smallest number of months seen before a month, for a forecast of its node-days. One month shows no variance."""
 MIN_DAYS_OF_MONTH = 14.0
-"""Smallest number of days seen of a month for its node-days a day to be compared with those of other months."""
+"""Smallest number of days seen of a month, for a comparison of its node-days a day with those of other months."""
 
 FAILURES = ("failure_count", "count_variance")
 NODE_DAYS = ("node_days", "seen_days")
@@ -34,10 +34,10 @@ RATE_UNIT = "failures per 1,000 node-days"
 TABLE = TableSpec(
     table="est_forecast_scores",
     description=(
-        "Failures and failure rate that each calendar month was expected to bring, as a negative binomial "
-        "distribution made from the failures and node-days of the months before it alone, beside what it brought: "
-        "whether the limits held, and the log score. The months' failures are weighted by the probabilities published "
-        "today, which were fitted on all records; nothing else of a later month enters a forecast. One row per cluster "
+        "Forecast of the failures and the failure rate of each calendar month, next to what happened: whether the "
+        "limits held, and the log score. A forecast is a negative binomial distribution from the failures and "
+        "node-days of the months before alone. Their failures are weighted by the probabilities published today, which "
+        "were fitted on all records; a forecast uses nothing else of a later month. One row per cluster "
         "and month_date."
     ),
     key=("cluster_id", "month_date"),
@@ -48,8 +48,8 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "Population of est_failure_rates that the cluster's rate is quoted of. Failures and node-days are counted "
-            "as there: of nodes, node-incidents and the days that nodes were in use.",
+            "Population of est_failure_rates with the cluster's reference rate. Failures and node-days are counted as "
+            "there: for nodes, node-incidents and the days that nodes were in use.",
             is_required=True,
         ),
         Column("is_over", "boolean", "", "The study period reaches to the month's end.", is_required=True),
@@ -58,7 +58,7 @@ TABLE = TableSpec(
             "node_days_expected",
             "double",
             "node-days",
-            "By the months before: their node-days per day times the days of the month. NULL: see note.",
+            "Expected from the months before: their node-days per day times the days of the month. NULL: see note.",
             NODE_DAYS,
         ),
         Column("failure_count", "double", "failures", "Failures of the month. NULL: it is not over."),
@@ -66,49 +66,49 @@ TABLE = TableSpec(
             "failures_expected",
             "double",
             "failures",
-            "Expected at node_days_expected. NULL: see note.",
+            "Expected failures at node_days_expected. NULL: see note.",
             BOTH,
         ),
-        Column("failures_expected_low", "double", "failures", "Lower limit of the number itself.", BOTH),
-        Column("failures_expected_high", "double", "failures", "Upper limit of the number itself.", BOTH),
-        Column("has_failures_inside", "boolean", "", "The limits held failure_count. NULL: not over.", BOTH),
+        Column("failures_expected_low", "double", "failures", "Lower limit of failure_count itself.", BOTH),
+        Column("failures_expected_high", "double", "failures", "Upper limit of failure_count itself.", BOTH),
+        Column("has_failures_inside", "boolean", "", "failure_count is within the limits. NULL: not over.", BOTH),
         Column("failures_per_1000_node_days", "double", RATE_UNIT, "Rate r_f of the month. NULL: not over.", BOTH),
         Column(
             "rate_expected",
             "double",
             RATE_UNIT,
-            "Rate r_f expected by the months before. NULL: see note.",
+            "Rate r_f expected from the months before. NULL: see note.",
             BOTH,
         ),
         Column(
             "rate_expected_low",
             "double",
             RATE_UNIT,
-            "Lower limit of the rate that a month of so many node-days shows; node_days_expected until it is over.",
+            "Lower limit of the rate seen in a month with these node-days; with node_days_expected until it is over.",
             BOTH,
         ),
-        Column("rate_expected_high", "double", RATE_UNIT, "Upper limit of it.", BOTH),
-        Column("has_rate_inside", "boolean", "", "The limits held the month's rate. NULL: not over.", BOTH),
+        Column("rate_expected_high", "double", RATE_UNIT, "Upper limit of this rate.", BOTH),
+        Column("has_rate_inside", "boolean", "", "The month's rate is within the limits. NULL: not over.", BOTH),
         Column(
             "log_score",
             "double",
             "nats",
-            "Logarithm of the probability that the forecast gave to failure_count in the node-days that the month had: "
-            "0 is best. NULL: not over, or no forecast.",
+            "Logarithm of the forecast probability of failure_count, given the month's node-days: 0 is best. NULL: "
+            "not over, or no forecast.",
             BOTH,
         ),
         Column(
             "log_score_naive",
             "double",
             "nats",
-            "The same of a Poisson forecast at the rate of the month before.",
+            "The same for a Poisson forecast at the rate of the month before.",
             BOTH,
         ),
         Column(
             "month_cv",
             "double",
             "none",
-            "Coefficient of variation between months that the forecast took, from the months before and a prior.",
+            "Coefficient of variation between months in the forecast, from the months before and a prior.",
             BOTH,
         ),
         Column("dispersion", "double", "none", "Variance over mean of the failures of the months before.", FAILURES),
@@ -116,7 +116,7 @@ TABLE = TableSpec(
             "month_failure_count",
             "double",
             "failures",
-            "Failures of the month as far as it was seen; the same as failure_count once it is over.",
+            "Failures of the month as far as it was seen; equal to failure_count once it is over.",
             ("failure_count",),
             is_required=True,
         ),
@@ -129,7 +129,7 @@ TABLE = TableSpec(
             is_required=True,
         ),
         *common_columns(
-            "negative_binomial: by the doubt about the rate, the difference between months, and incidents; "
+            "negative_binomial: with uncertainty of the rate, variation between months, and incidents; "
             "too_little_history: fewer than 21 days, or no node-days, before the month.",
             "Failures of the months before.",
             FAILURES,
@@ -142,9 +142,9 @@ TABLE = TableSpec(
 
 
 def months_of(counts: pd.DataFrame) -> pd.DataFrame:
-    """Give the months of each cluster's reference rate with their counts, unless its failures could not be seen.
+    """Return the months of each cluster's reference rate with their counts, unless no log could show its failures.
 
-    The variance is that of the counts: other parameters of the posterior move all months alike.
+    The variance is that of the counts: other parameters of the posterior change all months in the same way.
     """
     quoted = counts[counts["is_reference"]]
     is_whole = quoted["month_date"].isna()
@@ -163,7 +163,7 @@ def with_forecasts(months: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     months
-        Rows of `months_of`, in the order of time within each cluster.
+        Rows of `months_of`, in order of time within each cluster.
     """
     rows = [
         _scored(months.loc[of].iloc[: at + 1])
@@ -235,8 +235,8 @@ def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> di
             found["has_failures_inside"] = bool(low <= round(month["failure_count"]) <= high)
     else:
         notes.append(
-            f"months before of which {MIN_DAYS_OF_MONTH:.0f} days were seen: {daily.size}; how node-days scatter is "
-            "not known, so no number of failures"
+            f"months before with {MIN_DAYS_OF_MONTH:.0f} days seen: {daily.size}; how node-days scatter is not known, "
+            "so no number of failures"
         )
     held = month["node_days"] if is_over else expected_node_days
     if held > 0:
@@ -261,7 +261,7 @@ def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> di
 
 
 def _limits(name: str, forecast: CountForecast, factor: float) -> dict[str, float]:
-    """Return expectation and limits of a forecast. The limits are widened to include the expectation."""
+    """Return the expectation and the limits of a forecast, widened to include the expectation."""
     mean, low, high = float(forecast.mean), float(forecast.low), float(forecast.high)
     return {
         name: factor * mean,
@@ -271,7 +271,7 @@ def _limits(name: str, forecast: CountForecast, factor: float) -> dict[str, floa
 
 
 def headline(scores: pd.DataFrame) -> str:
-    """Return a sentence: how many months were scored, and how often the limits held."""
+    """Return a sentence: the number of scored months, and how often the limits held."""
     scored = scores[scores["log_score"].notna()]
     if scored.empty:
         return "no month could be scored yet"

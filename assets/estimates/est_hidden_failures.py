@@ -1,6 +1,6 @@
-"""estimates.est_hidden_failures: nodes with more bad ends than others, though Slurm blames no node.
+"""estimates.est_hidden_failures: nodes on which more jobs end badly than on others, though Slurm blames no node.
 
-What is attributed to infrastructure already does not count.
+Attempts already attributed to infrastructure do not count.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import duckdb
 
 OTHERS_BY_CHANCE = 0.01
-"""Largest p-value without the user with most such ends at which a node is a suspect."""
+"""Largest p-value of a suspect without the user with most such ends."""
 SUSPICIONS = {
     "failed_early": "a black hole: jobs fail as soon as they start",
     "timeout": "jobs hang until their time limit",
 }
-"""The kinds of ends on nodes, and what an excess of them may be."""
+"""The kinds of ends on nodes, and what a node with too many may have."""
 COMPARED = (
     "end_count",
     "weight",
@@ -47,10 +47,10 @@ IDLE, JOBS = "idle_gpus", "jobs"
 TABLE = TableSpec(
     table="est_hidden_failures",
     description=(
-        "Failures that Slurm does not call so: how often jobs fail at once or time out on a node, against the same "
-        "users' jobs of the same size elsewhere. Attempts that are attributed to infrastructure are left out. And GPUs "
-        "that jobs held without use, where accounting carries jobstats' summaries. One row per cluster, kind and node; "
-        "of GPUs without use, per cluster."
+        "Failures that Slurm does not report as such: how often jobs fail at once or time out on a node, compared with "
+        "jobs of the same users and size on other nodes. Attempts attributed to infrastructure are left out. Also GPUs "
+        "that jobs held without use, if accounting has the summaries of jobstats. One row per cluster, kind and node; "
+        "for GPUs without use, per cluster."
     ),
     key=("cluster_id", "kind", "node_id"),
     columns=(
@@ -69,7 +69,7 @@ TABLE = TableSpec(
             "odds_ratio",
             "double",
             "none",
-            "Odds of such an end on the node over the odds in the same strata elsewhere (Mantel-Haenszel). NULL: "
+            "Odds of such an end on the node over the odds in the same strata on other nodes (Mantel-Haenszel). NULL: "
             "nothing to compare, or no upper limit.",
             COMPARED,
         ),
@@ -79,16 +79,16 @@ TABLE = TableSpec(
             "q_value",
             "double",
             "ratio 0 to 1",
-            "Share of false discoveries among the rows of the cluster with this q_value or a lower one, by Benjamini "
-            "and Hochberg over all its kinds and nodes. NULL: nothing to compare.",
+            "Share of false discoveries among the cluster's rows with this q_value or a lower one, by Benjamini and "
+            "Hochberg over all its kinds and nodes. NULL: nothing to compare.",
             COMPARED,
         ),
         Column(
             "is_suspect",
             "boolean",
             "",
-            f"q_value is {FALSE_DISCOVERIES:g} at most, and without the user who has most such ends beyond expectation "
-            f"the p-value is {OTHERS_BY_CHANCE:g} at most: failures of a single user are not enough.",
+            f"q_value is at most {FALSE_DISCOVERIES:g}, and without the user with most such ends beyond expectation "
+            f"the p-value is at most {OTHERS_BY_CHANCE:g}: failures of a single user are not enough.",
             COMPARED,
             is_required=True,
         ),
@@ -96,14 +96,14 @@ TABLE = TableSpec(
             "detectable_effect",
             "double",
             "none",
-            f"Odds ratio that {POWER:.0%} of such comparisons would find, among as many rows. NULL: {IDLE}, or none.",
+            f"Odds ratio that {POWER:.0%} of such comparisons would find among as many rows. NULL: {IDLE}, or none.",
             COMPARED,
         ),
         Column(
             "expected_count",
             "double",
             "jobs",
-            f"event_count to expect at the odds elsewhere. NULL: {IDLE}.",
+            f"Expected event_count at the odds of other nodes. NULL: {IDLE}.",
             COMPARED,
         ),
         Column(
@@ -126,16 +126,16 @@ TABLE = TableSpec(
             "held_gpu_hours",
             "double",
             "GPU-hours",
-            f"Of {IDLE}: GPU-hours of these attempts. NULL: other kinds.",
+            f"For {IDLE}, GPU-hours of these attempts. NULL: other kinds.",
             ("inp_idle_gpus_summed.held_gpu_hours",),
         ),
         *common_columns(
-            "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
-            f"user and size ended otherwise or elsewhere; measured: {IDLE}.",
-            "Jobs with such an end, where they can be compared: attempts of a user under one name on one node and day "
-            f"are one job. Of {IDLE}: attempts.",
+            "mantel_haenszel; one_sided_limit: no job ended so, or none on other nodes; not_compared: no job of the "
+            f"same user and size ended otherwise or on other nodes; measured: {IDLE}.",
+            "Jobs with such an end that can be compared: attempts of a user under one name on one node and day are "
+            f"one job. For {IDLE}, attempts.",
             EITHER,
-            f"Jobs on the node. Of {IDLE}: GPU-hours of which the use is known.",
+            f"Jobs on the node. For {IDLE}, GPU-hours with known use.",
             EITHER,
         ),
     ),
@@ -144,7 +144,7 @@ TABLE = TableSpec(
 
 
 def with_suspects(strata: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
-    """Compare every node by each kind of ends, and control false discoveries within each cluster."""
+    """Compare every node by each kind of end, and control false discoveries within each cluster."""
     found = [_idle(idle)] if len(idle) else []
     for cluster_id, own in strata.groupby("cluster_id"):
         compared = pd.concat(_comparisons(own), ignore_index=True)
@@ -164,7 +164,7 @@ def with_suspects(strata: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
 
 
 def _idle(clusters: pd.DataFrame) -> pd.DataFrame:
-    """Make the rows of GPUs that were held without use."""
+    """Return the rows of GPUs that were held without use."""
     return clusters[["cluster_id", "attempt_count", "user_count", "held_gpu_hours"]].assign(
         kind=IDLE,
         is_suspect=False,
@@ -175,17 +175,17 @@ def _idle(clusters: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(strata: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Compare the nodes of a cluster by each kind of ends."""
+    """Compare the nodes of a cluster by each kind of end."""
     stratum, node_count = pd.factorize(strata["stratum"])[0], numbers(strata, "node_count")
     for kind in SUSPICIONS:
-        # The sum over nodes holds an attempt on several of them once for each; it is elsewhere for none of them.
+        # The sum over nodes has an attempt on several nodes once for each; it is elsewhere for none of them.
         weights = (numbers(strata, name) for name in ("weight", f"weight_is_{kind}"))
         others, bad = ((np.bincount(stratum, x)[stratum] / node_count - x).clip(0) for x in weights)
         yield _compared(strata, f"is_{kind}", others, bad).assign(kind=kind)
 
 
 def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Floats) -> pd.DataFrame:
-    """Make a row of each node of the strata; sums of two runs differ in digits that are rounded."""
+    """Return a row for each node of the strata, from rounded sums: their last digits differ between runs."""
     number, nodes = pd.factorize(strata["node_id"], sort=True)
     ends, bad = (numbers(strata, column).round(9) for column in ("end_count", name))
     cells = np.stack([bad, ends, others_bad.round(9), others.round(9)])
@@ -223,7 +223,7 @@ def _odds(number: Ints, cells: Floats, node_count: int) -> StratifiedOdds:
 
 
 def _leading(of_user: Ints, number: Ints, cells: Floats, is_asked: NDArray[np.bool_]) -> Ints:
-    """Find the user with most bad ends beyond expectation on each node: one of the numbers of users on nodes."""
+    """Return for each node the user with most bad ends beyond expectation, as an index into the users on nodes."""
     bad, ends, others_bad, others = cells[:, is_asked]
     users, place = np.unique(of_user[is_asked], return_inverse=True)
     excess = np.bincount(place, bad - ends * (bad + others_bad) / (ends + others))

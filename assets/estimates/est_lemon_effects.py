@@ -26,14 +26,14 @@ FAILED = (
     "marts.fct_attempt_nodes.node_id",
 )
 QUERY = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-"""Joins attempts and their nodes to the lemons: rows of millions, which pass through no other estimate."""
+"""Joins attempts and their nodes to the lemons. Only this estimate reads millions of rows."""
 RATIO = "ratio 0 to 1"
 
 TABLE = TableSpec(
     table="est_lemon_effects",
     description=(
-        "Share of large attempts that infrastructure failed, with and without the nodes called lemons, over the days "
-        "on which these were found. One row per cluster with accounting and population."
+        "Share of large attempts that infrastructure failed, with and without the nodes called lemons, over the same "
+        "days on which the lemons were found. One row per cluster with accounting and population."
     ),
     key=("cluster_id", "population"),
     columns=(
@@ -42,8 +42,8 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "all: every large attempt; all_without_lemon_failures: the same, as if those that a lemon failed had not; "
-            "with_lemon_node, without_lemon_node: attempts on at least one lemon, and on none.",
+            "all: every large attempt; all_without_lemon_failures: the same, without the failures that lemons caused; "
+            "with_lemon_node, without_lemon_node: attempts on at least one lemon, on none.",
             (),
             is_required=True,
         ),
@@ -51,13 +51,13 @@ TABLE = TableSpec(
         Column(
             "attempt_count", "bigint", "attempts", "Large attempts that ended in the study.", LARGE, is_required=True
         ),
-        Column("failure_count", "double", "failures", "Those that failed, by probability.", FAILED, is_required=True),
-        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512."),
+        Column("failure_count", "double", "failures", "Failed attempts, by probability.", FAILED, is_required=True),
+        Column("large_gpu_count", "bigint", "GPUs", "Fewest GPUs of a large attempt; note says if not 512."),
         Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
         Column("window_start_date", "date", "UTC day", "First day.", ("rate_start_date",)),
         Column("window_end_date", "date", "UTC day", "Last day."),
         *common_columns(
-            "clopper_pearson: exact limits; no_attempt: nothing to take a share of.",
+            "clopper_pearson: exact limits; no_attempt: no attempt to take a share of.",
             "Failed attempts, as failure_count.",
             FAILED,
             "Attempts, as attempt_count.",
@@ -70,7 +70,7 @@ TABLE = TableSpec(
 
 
 def with_ratios(counts: pd.DataFrame) -> pd.DataFrame:
-    """Turn counts into shares with limits."""
+    """Compute shares with limits from counts."""
     pairs = zip(counts["failure_count"], counts["attempt_count"], strict=True)
     shares = [binomial_share(float(failed), int(ended)) for failed, ended in pairs]
     return counts.assign(
@@ -86,7 +86,7 @@ def with_ratios(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(ratios: pd.DataFrame) -> str:
-    """Return a sentence: each cluster's share of failed large attempts, with lemons and as if they had failed none."""
+    """Return a sentence: each cluster's share of failed large attempts, with and without failures by lemons."""
     known = ratios[ratios["failure_ratio"].notna()]
     all_of, without = (
         dict(zip(own["cluster_id"], own["failure_ratio"], strict=True))

@@ -1,5 +1,5 @@
--- Large attempts that ended in the study period, on the days that nodes are compared on, and what they look like
--- without the lemons.
+-- Large attempts that ended in the study period, on the days of the comparison of nodes, and the same without the
+-- lemons.
 with windows as (
     select
         cluster_id,

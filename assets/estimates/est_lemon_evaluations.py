@@ -1,6 +1,6 @@
-"""estimates.est_lemon_evaluations: whether past lists of lemons were right, judged by the weeks that followed.
+"""estimates.est_lemon_evaluations: whether past lists of lemons were right, judged by the weeks after them.
 
-For each period, the list is made from the days before it, and judged by the failures in it.
+Each list is made from the days before a period, and judged by the failures in it.
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ TOO_SHORT = "the record is too short to make a list and judge it"
 TABLE = TableSpec(
     table="est_lemon_evaluations",
     description=(
-        "Lists of lemons as they would have been made in the past, judged by the period after: a node proves bad when "
+        "Lists of lemons as they would have been made in the past, judged by the period after. A node proves bad if "
         "its failures have a probability of at most 1% at the rate of normal nodes. One row per cluster and list, and "
-        "one for a cluster where no list can be judged."
+        "one for a cluster without a list that can be judged."
     ),
     key=("cluster_id", "window_end_date"),
     columns=(
         CLUSTER,
-        Column("window_start_date", "date", "UTC day", "First day the list is made on.", WINDOWS),
-        Column("window_end_date", "date", "UTC day", "Last day the list is made on. NULL: none.", WINDOWS),
-        Column("judged_end_date", "date", "UTC day", "Last day it is judged by; the first is the next day.", WINDOWS),
+        Column("window_start_date", "date", "UTC day", "First day behind the list.", WINDOWS),
+        Column("window_end_date", "date", "UTC day", "Last day behind the list. NULL: no list.", WINDOWS),
+        Column("judged_end_date", "date", "UTC day", "Last day of the period after the list.", WINDOWS),
         Column("listed_count", "bigint", "nodes", "Nodes in the list.", LISTED),
-        Column("named_count", "bigint", "nodes", "Those of them in use in the period after.", LISTED),
+        Column("named_count", "bigint", "nodes", "Listed nodes in use in the period after.", LISTED),
         Column("bad_count", "bigint", "nodes", "Nodes that proved bad.", LISTED),
         Column("judged_count", "bigint", "nodes", "Nodes in use in the period after.", LISTED),
         *with_limits("precision", RATIO, "Named nodes that proved bad. NULL: none named.", LISTED),
         *with_limits("recall", RATIO, "Bad nodes that had been named. NULL: none proved bad.", LISTED),
-        *with_limits("lift", "none", "Precision over the share of bad nodes among all. NULL: as these.", LISTED),
+        *with_limits("lift", "none", "Precision over the share of bad nodes among all. NULL: as precision.", LISTED),
         *with_limits(
             "lost_gpu_hours_avoidable",
             "GPU-hours",
-            "What the named nodes lost beyond what others would have lost in their place.",
+            "Loss of the named nodes beyond the loss of normal nodes in their place.",
             LOST,
         ),
-        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none."),
+        Column("large_gpu_count", "bigint", "GPUs", "Fewest GPUs of a large job. NULL: none."),
         Column("large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", LARGE),
-        *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", LARGE),
+        *with_limits("large_job_failure_ratio", RATIO, "Share of these that infrastructure failed.", LARGE),
         *with_limits(
             "large_job_failure_ratio_without_lemons",
             RATIO,
@@ -78,7 +78,7 @@ TABLE = TableSpec(
         ),
         *common_columns(
             "forward: precision and recall with Clopper-Pearson limits, hours with Garwood's; not_ranked: the data "
-            "before could not tell, so nobody is named; no_period: the record is too short.",
+            "before was not enough to name a node; no_period: the record is too short.",
             "Failures of the named nodes in the period after.",
             LISTED,
             "Node-days of the named nodes in the period after, within the study period.",
@@ -100,7 +100,7 @@ def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataF
 
 
 def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Judge the lists of one cluster, oldest first. A period that the record does not cover is left out."""
+    """Judge the lists of one cluster, oldest first. Periods that the record does not cover are left out."""
     first = uses.iloc[0]
     days = int(first["judged_days"])
     oldest = int(first["day_count"]) // days - 1 if days else 0
@@ -136,7 +136,7 @@ def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame)
 def evaluation(
     window: dict[str, Any], nodes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame, large: pd.DataFrame
 ) -> dict[str, Any]:
-    """Make a list by the suspects of a window, and judge it by the suspects and large jobs of the period after it."""
+    """Make a list from the suspects of a window, and judge it by the suspects and large jobs of the period after."""
     before = of_nodes_in_use(nodes, before)
     blame = blame_of(nodes, before)
     verdicts = decide(
@@ -157,7 +157,7 @@ def evaluation(
 
 
 def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
-    """Add up the time in use of every node over some periods; 0 if it was not used."""
+    """Sum the time in use of every node over some periods; 0 if it was not used."""
     days = uses["in_use_node_days"].where(is_wanted, 0.0)
     return days.groupby(uses["node_id"], sort=True).sum().reset_index()
 
@@ -165,7 +165,7 @@ def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
 def judged(
     nodes: pd.DataFrame, suspects: pd.DataFrame, is_named: NDArray[np.bool_], normal_rate: float
 ) -> dict[str, Any]:
-    """Judge a list by those failures of a period whose culprit is known."""
+    """Judge a list by the failures of a period with a known culprit."""
     known = suspects[suspects["is_known"].astype(bool)]
     number = node_numbers(nodes, known)
     found = evaluate_forward(
@@ -188,7 +188,7 @@ def judged(
 
 
 def large_jobs(large: pd.DataFrame, named: set[str]) -> dict[str, Any]:
-    """Count failed large jobs, and those that would have failed if the named nodes had failed none."""
+    """Count failed large jobs, with all failures and without those of the named nodes."""
     count, failed = int(large["attempt_count"].sum()), float(large["failure_count"].sum())
     spared = min(failed, float(large.loc[large["node_id"].isin(named), "failure_count"].sum()))
     ratio = "large_job_failure_ratio"
@@ -205,7 +205,7 @@ def limited(name: str, share: Share) -> dict[str, float]:
 
 
 def headline(lists: pd.DataFrame) -> str:
-    """Say how many lists were judged, and how the named nodes fared."""
+    """Return a sentence: how many lists were judged, and how often the named nodes failed."""
     ranked = lists[lists["method"] == "forward"]
     return (
         f"{len(ranked)} lists judged: {ranked['named_count'].sum()} nodes named, "

@@ -1,6 +1,6 @@
 """estimates.est_lemon_nodes: for each node the probability that it is a lemon, its failure rate, and the verdict.
 
-A lemon has a root cause by its repair tickets, as in the paper's table II.
+The root cause of a lemon is that of its repair tickets, as in the paper's table II.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ A_MONTH = "GPU-hours per 30 days"
 TABLE = TableSpec(
     table="est_lemon_nodes",
     description=(
-        "Nodes by how surely they are lemons: nodes that fail at least three times as often as normal ones. From the "
-        "incidents of marts.fct_incident_suspects over days in use, both inside the study period. Failures without a "
-        "known culprit are shared out by expectation-maximisation, and a fleet of two groups is fitted to the counts. "
-        "One row per node of a cluster with accounting."
+        "Nodes by the probability that they are lemons: nodes that fail at least three times as often as normal ones. "
+        "From the incidents of marts.fct_incident_suspects over days in use, both inside the study period. Failures "
+        "without a known culprit are divided by expectation-maximisation, and a fleet of two groups is fitted to the "
+        "counts. One row per node of a cluster with accounting."
     ),
     key=("cluster_id", "node_id"),
     columns=(
@@ -51,24 +51,24 @@ TABLE = TableSpec(
             "rank",
             "bigint",
             "rank, 1 is first",
-            "Place by local false-discovery rate, then by rate. NULL: the data cannot rank the nodes; note says why.",
+            "Rank by local false-discovery rate, then by rate. NULL: the data cannot rank the nodes; note says why.",
             RATE,
         ),
-        Column("posterior_probability", "double", "ratio 0 to 1", "Probability of being a lemon. NULL as rank.", RATE),
-        Column("local_fdr", "double", "ratio 0 to 1", "Probability of being none: 1 minus the former.", RATE),
+        Column("posterior_probability", "double", "ratio 0 to 1", "Probability of a lemon. NULL: as rank.", RATE),
+        Column("local_fdr", "double", "ratio 0 to 1", "1 minus posterior_probability.", RATE),
         Column(
             "false_discovery_ratio",
             "double",
             "ratio 0 to 1",
-            "Expected share of wrong names in the list of this node and all before it; a list ends at 0.1.",
+            "Expected share of wrong names among this node and all ranked before it; a list ends at 0.1.",
             RATE,
         ),
-        Column("rate", "double", PER_NODE_DAYS, "Rate, drawn towards its group. NULL: no fleet rate.", RATE),
+        Column("rate", "double", PER_NODE_DAYS, "Rate, shrunk towards its group. NULL: no fleet rate.", RATE),
         Column(
             "rate_low",
             "double",
             PER_NODE_DAYS,
-            "Lower limit of the rate; as far as the node is a lemon, by its own count.",
+            "Lower limit of the rate; the more likely a lemon, the more it follows from the node's own count.",
             RATE,
         ),
         Column("rate_high", "double", PER_NODE_DAYS, "Upper limit of the rate, likewise.", RATE),
@@ -77,10 +77,10 @@ TABLE = TableSpec(
             "verdict",
             "varchar",
             "",
-            "lemon: in the list, probability 0.7 or more, 2 failures or more, not all within two weeks that ended a "
-            "month ago; watch: a chance of more than 1 in 10, or signals of two kinds agree; ok: neither, and failing "
-            "10 times as often as normal nodes would have shown in 3 failures on the days on which a log of the node "
-            "was understood; not enough data: it would not have shown.",
+            "lemon: in the list, with probability 0.7 or more and 2 failures or more, not all within two weeks that "
+            "ended a month ago; watch: a probability of more than 1 in 10, or signals of two kinds agree; ok: "
+            "neither, and a node that fails 10 times as often as normal would have shown 3 failures on its days with "
+            "a log that was understood; not enough data: it would not have shown them.",
             (*RATE, *SIGNALS, "seen_node_days", "thresholds"),
             is_required=True,
         ),
@@ -88,36 +88,36 @@ TABLE = TableSpec(
             "reasons",
             "varchar",
             "",
-            "What the verdict rests on, in words.",
+            "The reasons for the verdict, in words.",
             (*RATE, *SIGNALS, "seen_node_days", "thresholds"),
         ),
         Column(
             "root_cause",
             "varchar",
             "",
-            "Of a lemon, the component that most of its repair tickets name, of those of these days and later, and how "
-            "many do: GPU, DIMM, PCIe, EUD, BIOS, NIC, PSU, Optics or CPU; unknown, and why. NULL: no lemon.",
+            "Component of a lemon that most of its repair tickets from these days on name, with the number of tickets "
+            "that name it: GPU, DIMM, PCIe, EUD, BIOS, NIC, PSU, Optics or CPU; unknown, and why. NULL: no lemon.",
             (*RATE, "root_cause"),
         ),
-        Column("signals_above", "varchar[]", "", "Signals that stand out of the fleet's.", (*SIGNALS, "thresholds")),
+        Column("signals_above", "varchar[]", "", "Signals above their limits.", (*SIGNALS, "thresholds")),
         Column(
             "thresholds",
             "json",
             "",
-            "Limits by signal as configured for its cluster; signals not named have the fleet's own.",
+            "Configured limits by signal; other signals have a limit from the fleet.",
         ),
         Column(
             "inferred_failure_count",
             "double",
             "failures",
-            "Shares of failures whose culprit is unknown, beside event_count.",
+            "Sum of shares of failures with an unknown culprit, in addition to event_count.",
             RATE,
         ),
         Column(
             "days_since_last_failure",
             "double",
             "days",
-            "From the last failure that is more likely this node's than not to the end of the last day. NULL: none.",
+            "From the last failure that more likely than not is this node's to the end of the last day. NULL: none.",
             (*BLAMED, "window_end_date"),
         ),
         Column(
@@ -131,46 +131,46 @@ TABLE = TableSpec(
             "incident_loss_gpu_hours",
             "double",
             "GPU-hours",
-            "What one incident on this node costs: the mean over all time that its attempts ran, at most half a "
-            "checkpoint interval of their GPUs; times the attempts that an incident of this cluster ends on its "
-            "culprit, and with the cluster's share of second-order losses. NULL: the GPU counts of more than a tenth "
-            "of that time are unknown.",
+            "Cost of one incident on this node: at most half a checkpoint interval of its attempts' GPUs, as a mean "
+            "over all time that they ran, times the attempts that an incident of this cluster ends on its culprit, "
+            "and with the cluster's share of second-order losses. NULL: the GPU counts of more than a tenth of that "
+            "time are unknown.",
         ),
         *with_limits(
             "saved_gpu_hours_per_month",
             A_MONTH,
-            "What a normal node in its place would not lose: excess rate x node-days in use x incident_loss_gpu_hours. "
-            "At most attempts_gpu_hours_per_month; all nodes together, what the cluster lost in these days. The limits "
-            "are those of the rate. NULL: see saving_note.",
+            "Loss that a normal node in its place would avoid: excess rate x node-days in use x "
+            "incident_loss_gpu_hours. At most attempts_gpu_hours_per_month; for all nodes together, at most what the "
+            "cluster lost in these days. The limits are from those of the rate. NULL: see saving_note.",
             SAVED,
         ),
         Column(
             "given_up_gpu_hours_per_month",
             "double",
             A_MONTH,
-            "What taking it out gives up: the use of its own GPUs, as in these days.",
+            "Cost of taking it out: the use of its own GPUs in these days.",
             USED,
         ),
         Column(
             "attempts_gpu_hours_per_month",
             "double",
             A_MONTH,
-            "All GPUs of the attempts that ran on it, those of their other nodes included.",
+            "All GPUs of the attempts that ran on it, including those of their other nodes.",
             USED,
         ),
         *with_limits(
             "break_even_days",
             "days",
-            "The longest repair that pays: days of its use that add up to what the next 30 days save.",
+            "The longest repair that pays: days of its use that equal the savings of the next 30 days.",
             SAVED,
         ),
         Column("saving_note", "varchar", "", "Why the saving is unknown. NULL: it is known.", SAVED),
         Column("window_start_date", "date", "UTC day", "First day counted."),
         Column("window_end_date", "date", "UTC day", "Last day counted."),
         *common_columns(
-            "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 50 draws of what is unknown; "
+            "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 50 draws of the unknown culprits; "
             "no_fit: no failure, or no node in use.",
-            "Incidents of which the node is the known culprit, or the only one that all failed attempts share, by "
+            "Incidents whose known culprit is the node, or with it as the only node that all failed attempts share, by "
             "their probability.",
             BLAMED,
             "Node-days in use within the study period of the cluster.",
@@ -200,7 +200,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
     if blame.fleet is not None:
         generator = np.random.default_rng(SEED)
         gate = compare_with_even_fleets(blame.event_count, exposure, blame.fleet.single, generator)
-    # A node is not called ok by days on which no log of it was understood.
+    # A node is not called ok because of days without a log of it that was understood.
     time_seen = numbers(nodes, "seen_node_days")
     verdicts = decide(blame, time_seen, standing.is_candidate, is_over, gate)
     seen = [
@@ -236,7 +236,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
 
 
 def savings(nodes: pd.DataFrame, blame: Blame, exposure: np.ndarray, refusal: str | None) -> dict[str, Any]:
-    """Work out the columns of what each node costs, and what taking it out saves and gives up."""
+    """Compute the columns of what each node costs, and what taking it out saves and costs."""
     fit = blame.nodes if refusal is None else None
     unknown, days = np.full(len(nodes), np.nan), numbers(nodes, "days")[0]
     loss, used, attempts = (numbers(nodes, f"{name}_gpu_hours") for name in ("incident_loss", "used", "attempts"))
@@ -258,7 +258,7 @@ def savings(nodes: pd.DataFrame, blame: Blame, exposure: np.ndarray, refusal: st
 
 
 def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, float]) -> list[list[str]]:
-    """Say of each node which signals stand out, and of what."""
+    """Return for each node the signals that are above their limits, with the limits."""
     words = [
         f"limit {limit:g}" if signal in configured else f"99th percentile {rounded(limit)}"
         for signal, limit in zip(SIGNALS, standing.limit, strict=True)
@@ -270,7 +270,7 @@ def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, 
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """Format a number with so many significant digits and without an exponent.
+    """Format a number with this many significant digits and without an exponent.
 
     >>> rounded(24417.0), rounded(0.0734), rounded(986.4, 2)
     ('24,400', '0.0734', '990')

@@ -1,6 +1,6 @@
 """estimates.est_location_rates: which places of a machine fail more often than the rest, and which lose several nodes.
 
-A cluster has rows for each kind of place of which it has two or more.
+A cluster has rows for each kind of place with two places or more.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ LARGE = tuple(f"inp_largest_sizes_found.{name}" for name in NODES_OF_JOBS)
 PER_NODE_DAYS = "failures per 1,000 node-days"
 RATIO = "ratio 0 to 1"
 SAME = 3.0
-"""Where the ratio is surely below it, nothing is to be done about a place."""
+"""Below this ratio nothing needs to be done about a place."""
 LIKELY = 0.5
-"""Nodes that more likely failed than not make a burst."""
+"""Nodes that failed with at least this probability count in a burst."""
 MORE, TOGETHER, BOTH, NO_MORE, CANNOT_TELL = "fails more", "fails together", "both", "no difference", "cannot tell"
 KIND = Column(
     "place_kind",
     "varchar",
     "",
-    "rack, switch, nvlink_domain, position (in the rack, of all racks) or gpu_model: columns of dim_nodes.",
+    "rack, switch, nvlink_domain, position (in the rack, over all racks) or gpu_model: columns of dim_nodes.",
     KINDS,
     is_required=True,
 )
@@ -49,9 +49,9 @@ KIND = Column(
 TABLE = TableSpec(
     table="est_location_rates",
     description=(
-        "Failures of nodes by where they stand, against the rest of the cluster: which racks, switches, NVLink "
-        "domains, positions and GPU models fail more often, and which lose several nodes at once. One row per cluster, "
-        "kind of place and place."
+        "Failures of nodes by place, compared with the rest of the cluster: which racks, switches, NVLink domains, "
+        "positions and GPU models fail more often, and which lose several nodes at once. One row per cluster, kind of "
+        "place and place."
     ),
     key=("cluster_id", "place_kind", "place"),
     columns=(
@@ -69,14 +69,14 @@ TABLE = TableSpec(
         *with_limits(
             "failures_per_1000_node_days",
             PER_NODE_DAYS,
-            "Failures of its nodes over their days in use. The limits are as wide as its nodes and bursts differ.",
+            "Failures of its nodes over their days in use. The limits allow for differences of nodes and bursts.",
             RATE,
         ),
         Column(
             "ratio",
             "double",
             "none",
-            "Its rate over that of all other places of the kind, lemons of these left out. NULL: it has fewer than 3 "
+            "Its rate over the rate of all other places of the kind, without their lemons. NULL: it has fewer than 3 "
             "nodes, or no other place failed.",
             COMPARED,
         ),
@@ -86,9 +86,9 @@ TABLE = TableSpec(
             "q_value",
             "double",
             RATIO,
-            "Share of wrong names to expect among places that fail more often than the rest, if the list ends with "
-            "this one (Benjamini-Hochberg within the kind). Its node that failed most is left out: a lemon makes no "
-            "bad rack. NULL: fewer than 3 nodes.",
+            "Expected share of wrong names among places that fail more often than the rest, if the list ends with "
+            "this one (Benjamini-Hochberg within the kind). Its node with most failures is left out, so that a lemon "
+            "makes no bad rack. NULL: fewer than 3 nodes.",
             COMPARED,
         ),
         Column(
@@ -96,7 +96,7 @@ TABLE = TableSpec(
             "double",
             "none",
             f"Ratio that {POWER:.0%} of such comparisons would find, among as many places. NULL: not compared.",
-            COMPARED,
+            f"Ratio that {POWER:.0%} of such comparisons would find among as many places. NULL: not compared.",
         ),
         Column(
             "burst_count",
@@ -111,21 +111,21 @@ TABLE = TableSpec(
             "expected_burst_count",
             "double",
             "bursts",
-            "The same, had each burst taken nodes by their days in use; nodes of one job, by where the job ran.",
+            "The same if each burst took nodes by their days in use; nodes of one job, by where the job ran.",
             RATE,
             is_required=True,
         ),
         *with_limits(
             "common_cause_share",
             RATIO,
-            "Share of its failures that come with others of the place, beyond chance. NULL: no failure.",
+            "Share of its failures that come together with others of the place, beyond chance. NULL: no failure.",
             RATE,
         ),
         Column(
             "common_cause_q_value",
             "double",
             RATIO,
-            "As q_value, among places of which several nodes fail at once more often than by chance; of all together "
+            "As q_value, among places that lose several nodes at once more often than by chance; for all together, "
             "the probability of as many by chance.",
             RATE,
             is_required=True,
@@ -136,7 +136,7 @@ TABLE = TableSpec(
             "",
             f"{MORE}: q_value is at most {FALSE_DISCOVERIES}; {TOGETHER}: common_cause_q_value is; {BOTH}; {NO_MORE}: "
             f"neither, high is at most {SAME:.0f}, and detectable_effect at most {LARGEST_RATIO:g}; {CANNOT_TELL}: it "
-            f"may fail that much more often. All places together {TOGETHER}, or it cannot be told.",
+            f"may fail that much more often. All places together: {TOGETHER}, or {CANNOT_TELL}.",
             COMPARED,
             is_required=True,
         ),
@@ -144,8 +144,8 @@ TABLE = TableSpec(
             "same_nodes_as",
             "varchar",
             "",
-            "Places of other kinds that have the same nodes in use: one finding. Of a place that fails more or "
-            "together, others that do as well, where one has all nodes of the other and at most as many again. NULL: "
+            "Places of other kinds with the same nodes in use: one finding. For a place that fails more or together, "
+            "others that do so too, if one has all nodes of the other and at most as many again. NULL: "
             "none.",
             (*IN_USE, *KINDS, "est_lemon_nodes.verdict"),
         ),
@@ -153,30 +153,29 @@ TABLE = TableSpec(
             "large_gpu_count",
             "bigint",
             "GPUs",
-            "Of all places together: the size of a large job, the largest with a hundredth of the cluster's node-days.",
+            "For all places together: size of a large job, the largest with 1% of the cluster's node-days.",
             ("inp_largest_sizes_found.gpu_count",),
         ),
         *with_limits(
             "mttf_hours",
             "hours",
-            "Mean time to failure of a job of that size on nodes drawn from all. A burst ends it once, however many "
-            "nodes of a place it takes. NULL: no failure, no job with GPUs, or the row is of one place.",
+            "Mean time to failure of a job of that size on nodes drawn from all. A burst ends it once, whatever the "
+            "number of nodes it takes. NULL: no failure, no job with GPUs, or the row is of one place.",
             (*RATE, *LARGE),
             "Upper limit. NULL: none.",
         ),
         *with_limits(
             "independent_mttf_hours",
             "hours",
-            "The same, did each node fail by itself.",
+            "The same if each node failed by itself.",
             (*RATE, *LARGE),
             "Upper limit. NULL: none.",
         ),
         *common_columns(
             WEIGHTED_METHODS,
-            "Failures of nodes, a sum of probabilities: each node that an incident took down.",
+            "Failures of nodes, a sum of probabilities: each node that an incident took down counts.",
             FAILED,
-            "Days that nodes were in use and a log of them was understood; where none was of any node, all days in "
-            "use.",
+            "Days that nodes were in use and had a log that was understood; if no node had one, all days in use.",
             IN_USE,
         ),
     ),
@@ -200,9 +199,9 @@ class Kind:
     node
         Number of the node of each failure.
     together
-        What bursts took of the places, and of all of them.
+        Numbers of bursts in each place, and in all of them.
     large
-        Size of a large job, with what its nodes follow from; no row if no job has GPUs.
+        Size of a large job, and the columns that its nodes follow from; no row if no job has GPUs.
     """
 
     cluster_id: str
@@ -217,7 +216,7 @@ class Kind:
 
 
 def kinds_of(con: duckdb.DuckDBPyConnection) -> Iterator[Kind]:
-    """Yield the kinds of places of which a cluster has several."""
+    """Yield each kind of place with several places in a cluster."""
     nodes = read(con, "inp_nodes_placed")
     lemons = read(con, "est_lemon_nodes").query("verdict == 'lemon'")[["cluster_id", "node_id"]]
     nodes = nodes.merge(lemons.assign(is_lemon=True), "left", ["cluster_id", "node_id"])
@@ -239,7 +238,7 @@ def kinds_of(con: duckdb.DuckDBPyConnection) -> Iterator[Kind]:
 
 
 def _in_bursts(nodes: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
-    """Give each burst a number, and keep each node once in each."""
+    """Assign a number to each burst, and keep each node once in each."""
     failed = failures[failures["node_id"].isin(nodes["node_id"])]
     is_likely = numbers(failed, "failure_probability") >= LIKELY
     failed = failed.assign(burst=bursts_of(numbers(failed, "seconds"), is_likely))
@@ -254,7 +253,7 @@ def _together(
     failures: pd.DataFrame,
     job_nodes: pd.DataFrame,
 ) -> CommonCauses:
-    """Count the bursts in places; a job that lost several nodes drew them from its own."""
+    """Count the bursts in places. A job that lost several nodes drew them from its own nodes."""
     is_likely = numbers(failures, "failure_probability") >= LIKELY
     likely, place = failures[is_likely], code[node[is_likely]]
     days = np.bincount(code, numbers(nodes, "node_days"))
@@ -269,7 +268,7 @@ def _together(
 
 
 def with_rates(kind: Kind) -> pd.DataFrame:
-    """Compare each place of a kind with the rest; the last row is of all places together."""
+    """Compare each place of a kind with the rest; the last row is for all places together."""
     days, probability = numbers(kind.nodes, "node_days"), numbers(kind.failures, "failure_probability")
     is_lemon = kind.nodes["is_lemon"].to_numpy(dtype=bool)
     own, all_own = (
@@ -319,7 +318,7 @@ def _detectable(rates: PlaceRates) -> NDArray[np.float64]:
 
 
 def with_same_nodes(rows: pd.DataFrame, kinds: list[Kind]) -> pd.DataFrame:
-    """Name the places of other kinds that are one finding with each place."""
+    """Return for each place the places of other kinds that are one finding with it."""
     nodes = {
         (kind.cluster_id, kind.name, place): frozenset(kind.nodes["node_id"][kind.code == code])
         for kind in kinds
@@ -339,7 +338,7 @@ def with_same_nodes(rows: pd.DataFrame, kinds: list[Kind]) -> pd.DataFrame:
 
 
 def _times(kind: Kind) -> dict[str, Any]:
-    """Work out the MTTF of a large job, with bursts in places and without."""
+    """Compute the MTTF of a large job, with bursts in places and without."""
     failed = kind.failures.assign(place=kind.code[kind.node])
     bursts = failed.groupby(["burst", "place"])["failure_probability"].agg(["sum", "max"])
     machine, has_size = len(kind.nodes), len(kind.large) > 0
@@ -363,7 +362,7 @@ def headline(rates: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_location_rates(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Compare the places of each kind with each other, and count the bursts in them against chance."""
+    """Compare the places of each kind, and compare the bursts in them with chance."""
     kinds = list(kinds_of(con))
     found = [with_rates(kind) for kind in kinds]
     return with_same_nodes(pd.concat(found), kinds) if found else pd.DataFrame(columns=TABLE.column_names)

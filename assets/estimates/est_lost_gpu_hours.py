@@ -29,11 +29,11 @@ AT_LEAST = "at least, of what the logs show, and the leading cause may be anothe
 TABLE = TableSpec(
     table="est_lost_gpu_hours",
     description=(
-        "Work that infrastructure is expected to have cost: what failures lost, and what restarts after them took from "
-        "jobs that were preempted for it, each times the probability that infrastructure was the cause. In the study, "
-        "its last 30 days and the 30 days before, both cut to what was seen; in all and by cause. What ended for want "
-        "of a cloud's machines has a row of its own and is no part of all. At least, where est_evidence_reach is in "
-        "doubt; see note. One row per cluster, period and loss; causes only where there is a loss."
+        "Expected cost of infrastructure: the work that failures lost, and the work that restarts after them took from "
+        "preempted jobs, each times the probability that infrastructure was the cause. For the study, its last 30 days "
+        "and the 30 days before, both cut to what was seen; in total and by cause. Losses for lack of a cloud's "
+        "machines have their own row and are not in the total. At least these, if est_evidence_reach is in doubt; see "
+        "note. One row per cluster, period and loss; causes only where there is a loss."
     ),
     key=("cluster_id", "period", "loss"),
     columns=(
@@ -42,49 +42,49 @@ TABLE = TableSpec(
             "period",
             "varchar",
             "",
-            "study: all that accounting holds; last_30_days: the 30 days that end with the study period; "
-            "30_days_before: those before them. Both as far as they lie in the study period; what was lost in a gap of "
-            "accounting, or on a day on which most nodes in use had no log that was understood, is in the study alone.",
+            "study: all that accounting covers; last_30_days: the 30 days that end with the study period; "
+            "30_days_before: those before them. Both are cut to the study period; a loss in a gap of accounting, or "
+            "on a day when most nodes in use had no log that was understood, counts in study alone.",
             is_required=True,
         ),
-        Column("from_at", "timestamp", "UTC", "Begin of the period. NULL: no study period."),
+        Column("from_at", "timestamp", "UTC", "Start of the period. NULL: no study period."),
         Column("to_at", "timestamp", "UTC", "End of the period. NULL: no study period."),
         Column(
             "loss",
             "varchar",
             "",
             "all; a cause, as failure_category: what its failures lost; preemption: what restarts after failures took "
-            "from others; capacity: what was lost where a cloud could not give a machine or took it back, by the same "
-            "rule and as certain. That is no failure, and no part of all.",
+            "from other jobs; capacity: what was lost because a cloud could not give a machine or took it back, by "
+            "the same rule and with certainty. Capacity is no failure, and not in all.",
             is_required=True,
         ),
         Column(
             "failure_count",
             "bigint",
             "failures",
-            "Failures by the paper's rule, which takes each as certain. NULL: cannot be known.",
+            "Failures by the paper's rule, each as certain. NULL: unknown.",
             ("failure_count", *SEEN),
         ),
         Column(
             "expected_failure_count",
             "double",
             "failures",
-            "Failures to expect, a sum of probabilities. NULL: cannot be known.",
+            "Expected failures, a sum of probabilities. NULL: unknown.",
             ("expected_failure_count", *SEEN),
         ),
         Column(
             "lost_gpu_hours",
             "double",
             "GPU-hours",
-            "By the paper's rule. NULL: cannot be known, or no loss has a known GPU count.",
+            "By the paper's rule. NULL: unknown, or no loss has a known GPU count.",
             ("lost_gpu_hours", *SEEN),
         ),
         *with_limits(
             "expected_lost_gpu_hours",
             "GPU-hours",
-            "Each loss times its probability. NULL: cannot be known, or no loss has a known GPU count.",
+            "Each loss times its probability. NULL: unknown, or no loss has a known GPU count.",
             (*EXPECTED, *SEEN),
-            "Upper limit of what such a period costs. NULL: no loss, or it cannot be known.",
+            "Upper limit of the expected loss in such a period. NULL: no loss, or unknown.",
         ),
         *with_limits(
             "expected_lost_cost",
@@ -98,17 +98,17 @@ TABLE = TableSpec(
             "expected_lost_per_1000_gpu_hours",
             "double",
             "GPU-hours per 1,000 GPU-hours",
-            "Expected loss of the seen time over the GPU-hours that were allocated in it: what compares between "
-            f"periods. NULL: fewer than {MIN_SEEN_DAYS} days were seen, nothing was allocated, or it cannot be known.",
+            "Expected loss in the seen time over the GPU-hours allocated in it, to compare periods. NULL: fewer than "
+            f"{MIN_SEEN_DAYS} days were seen, nothing was allocated, or unknown.",
             ("seen_lost_gpu_hours", "allocated_gpu_hours", "exposure", *SEEN),
         ),
         *common_columns(
             "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
-            "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
-            "Failures to expect, as expected_failure_count.",
+            "no_loss: nothing was lost, so there is no upper limit; not_observable: no log could have shown losses.",
+            "Expected failures, as expected_failure_count.",
             ("expected_failure_count", *SEEN),
-            "Days of the period that were seen: without gaps of accounting and days on which most nodes in use had no "
-            "log that was understood.",
+            "Seen days of the period: without gaps of accounting and without days when most nodes in use had no log "
+            "that was understood.",
             STUDY,
             note_inputs=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
         ),
@@ -119,7 +119,7 @@ TABLE = TableSpec(
 
 
 def with_sight(con: duckdb.DuckDBPyConnection, sums: pd.DataFrame) -> pd.DataFrame:
-    """Add whether the failures of a cluster could not have been seen, and why."""
+    """Add whether no log could have shown a cluster's failures, and why."""
     rates = read(con, "est_failure_rates")
     whole = rates[(rates["population"] == "all") & (rates["counted_as"] == "attempts")]
     unseen = whole.assign(is_unseen=whole["failure_count"].isna(), unseen_note=whole["note"])
@@ -128,7 +128,7 @@ def with_sight(con: duckdb.DuckDBPyConnection, sums: pd.DataFrame) -> pd.DataFra
 
 
 def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
-    """Add the limits and the cost to the sums of losses; what could not have been seen is unknown."""
+    """Add limits and cost to the sums of losses. Losses that no log could have shown are unknown."""
     seen = ~sums["is_unseen"].to_numpy(dtype=bool)
     expected, variance = numbers(sums, "expected_lost_gpu_hours"), numbers(sums, "loss_variance")
     loss = loss_interval(expected, variance, numbers(sums, "largest_loss"))
@@ -153,12 +153,12 @@ def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
 
 
 def _unseen(sums: pd.DataFrame) -> pd.Series[Any]:
-    """Say why losses could not have been seen."""
+    """Return the reason why no log could have shown losses."""
     return sums["unseen_note"].fillna("no accounting").where(sums["is_unseen"])
 
 
 def _cut(sums: pd.DataFrame) -> list[str | None]:
-    """Say how much of 30 days was seen, where it was not all, and which days were left out."""
+    """Return notes on the seen part of 30 days, if it is not all, and on days left out."""
     columns = (sums[name] for name in ("period", "exposure", "blind_day_count"))
     said = [
         ("" if period == "study" else too_few(days) or part_of_month(days), days_left_out(blind))
@@ -168,7 +168,7 @@ def _cut(sums: pd.DataFrame) -> list[str | None]:
 
 
 def _doubts(sums: pd.DataFrame) -> pd.Series[Any]:
-    """Say what the evidence leaves open of losses that could have been seen."""
+    """Return the note on how far the evidence reaches, if a log could have shown losses."""
     is_doubtful = (sums["is_doubtful"] == True) & ~sums["is_unseen"]  # noqa: E712 -- NULL is no doubt
     return (AT_LEAST + sums["statement"]).where(is_doubtful)
 
@@ -181,5 +181,5 @@ def headline(losses: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_lost_gpu_hours(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Add up what failures and preemptions after them cost, weighted by probability."""
+    """Sum the cost of failures and of preemptions after them, weighted by probability."""
     return with_losses(of_study(con, with_sight(con, read(con, "inp_losses_summed"))))

@@ -32,10 +32,10 @@ MAX_LOOPS_NAMED = 3
 TABLE = TableSpec(
     table="est_mttf_by_size",
     description=(
-        "Mean time to infrastructure failure of attempts by size inside the study period, from "
-        "marts.fct_attempt_exposures, with limits, and the time that the cluster's reference rate predicts for that "
-        "size. Attempts that still run add what they ran so far. Where the limits leave the prediction out, the note "
-        "has the p-value after the number of sizes, and the crash loops among the failures. One row per cluster and "
+        "Mean time to infrastructure failure of attempts by size inside the study period, with limits, from "
+        "marts.fct_attempt_exposures, and the time that the cluster's reference rate predicts for the size. Attempts "
+        "that still run count with their time so far. If the prediction is outside the limits, the note has the "
+        "p-value, corrected for the number of sizes, and the crash loops among the failures. One row per cluster and "
         "gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
@@ -52,8 +52,8 @@ TABLE = TableSpec(
             "failure_count",
             "double",
             "failures",
-            "Infrastructure failures to expect, a sum of probabilities. NULL: none was seen, and attempts ended FAILED "
-            "on nodes of which no log was understood.",
+            "Expected infrastructure failures, a sum of probabilities. NULL: none was seen, and attempts ended FAILED "
+            "on nodes without a log that was understood.",
         ),
         Column(
             "runtime_hours",
@@ -63,13 +63,13 @@ TABLE = TableSpec(
             is_required=True,
         ),
         Column("mttf_hours", "double", "hours", "Hours run per failure. NULL: no failure, or no runtime.", MTTF),
-        Column("mttf_hours_low", "double", "hours", "Lower limit; known without failures, too.", MTTF),
-        Column("mttf_hours_high", "double", "hours", "Upper limit. NULL: there is none without failures.", MTTF),
+        Column("mttf_hours_low", "double", "hours", "Lower limit, also without failures.", MTTF),
+        Column("mttf_hours_high", "double", "hours", "Upper limit. NULL: no failure, so there is none.", MTTF),
         Column(
             "mttf_theory_hours",
             "double",
             "hours",
-            "24 / (nodes of the bin x r_f), nodes being the mean over the time that its attempts ran. NULL: no rate.",
+            "24 / (nodes of the bin x r_f); the nodes are a mean over the time that its attempts ran. NULL: no rate.",
             THEORY,
         ),
         Column("mttf_theory_hours_low", "double", "hours", "The same at the upper limit of r_f.", THEORY),
@@ -78,7 +78,7 @@ TABLE = TableSpec(
             "theory_population",
             "varchar",
             "",
-            "Population of est_failure_rates that r_f comes from. NULL: the theory has no value.",
+            "Population of est_failure_rates that r_f is of. NULL: no prediction.",
             ("est_failure_rates.population", "est_failure_rates.is_reference"),
         ),
         *common_columns(
@@ -127,10 +127,10 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterval) -> list[str | None]:
-    """Say of each size whose limits leave the theory out how likely that is by chance, and which loops explain it.
+    """Return a note for each size with the theory outside its limits: the p-value, and the crash loops.
 
-    Failures are compared with those to expect at the reference rate, which rests on failures too. The p-value is
-    Bonferroni's: times the number of the cluster's sizes.
+    Failures are compared with those expected at the reference rate, which rests on failures too. The p-value has
+    Bonferroni's correction: times the number of the cluster's sizes.
     """
     count, variance, repeats, hours, rate_count, rate_variance = (
         numbers(sizes, name)
@@ -145,7 +145,7 @@ def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterva
         phi = common_dispersion(of, of_variance, rate_count, rate_variance)
         return np.minimum(1.0, tried * rate_ratio(of, expected, rate_count, rate_count, dispersion=phi).p_value)
 
-    # Failures that stay scatter as all did.
+    # The remaining failures scatter as all did.
     left = np.divide(once, count, out=np.ones_like(count), where=count > 0)
     p_all, p_once, alpha = p_value(count, variance), p_value(once, left * variance), 1 - measured.confidence_level
     is_off = is_compared & (count > 0) & ((theory.hours < measured.low) | (theory.hours > measured.high))
@@ -165,14 +165,14 @@ def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterva
 
 
 def _named(loops: list[dict[str, Any]]) -> str:
-    """Name the jobs of crash loops, those with most failures first."""
+    """Name the jobs of crash loops, most failures first."""
     named = [f"job {loop['job_id']} ({loop['failure_count']:.3g} failures)" for loop in loops[:MAX_LOOPS_NAMED]]
     further = len(loops) - MAX_LOOPS_NAMED
     return ", ".join(named) + (f" and {further} more" if further > 0 else "")
 
 
 def _without_theory(sizes: pd.DataFrame) -> list[str | None]:
-    """Say why a size has no theory line."""
+    """Return the reason why a size has no theory line."""
     has_rate = (numbers(sizes, "rate_failure_count") > 0) & (numbers(sizes, "rate_node_days") != 0)
     has_nodes = numbers(sizes, "gpus_per_node") > 0
     is_sized = numbers(sizes, "gpu_size_bin") > 0
@@ -183,7 +183,7 @@ def _without_theory(sizes: pd.DataFrame) -> list[str | None]:
 
 
 def headline(mttf: pd.DataFrame) -> str:
-    """Say how many sizes have a measured MTTF, and how much they rest on."""
+    """Return a sentence: the number of sizes with a measured MTTF, and their failures and hours."""
     known = int(mttf["mttf_hours"].notna().sum())
     return (
         f"MTTF known for {known} of {len(mttf)} sizes: {mttf['failure_count'].sum():.4g} failures "
@@ -193,5 +193,5 @@ def headline(mttf: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_mttf_by_size(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Divide hours run by failures in each size, and draw the theory line from the reference rate."""
+    """Divide hours run by failures in each size, and add the theory line from the reference rate."""
     return with_mttf(with_reference_rate(con, read(con, "inp_sizes_counted")))

@@ -64,60 +64,60 @@ TABLE = TableSpec(
             "is_cluster_size",
             "boolean",
             "",
-            "The job would fill the cluster.",
+            "Whether the job would fill the cluster.",
             is_required=True,
         ),
         Column(
             "is_largest_job",
             "boolean",
             "",
-            "As large as the largest job that ran; larger ones are an extrapolation.",
+            "Size of the largest job that ran; sizes above it are an extrapolation.",
             is_required=True,
         ),
         Column(
             "population",
             "varchar",
             "",
-            "Population of est_failure_rates the rate comes from.",
+            "Population of est_failure_rates that the rate is of.",
             ("est_failure_rates.population", "est_failure_rates.is_reference"),
         ),
-        Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate projected.", REFERENCE_RATE),
+        Column("failures_per_1000_node_days", "double", RATE_UNIT, "The projected rate.", REFERENCE_RATE),
         Column("mttf_hours", "double", "hours", "24 / (node_count x rate). NULL: no rate.", RATE),
         Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
         Column(
             "mttf_hours_high",
             "double",
             "hours",
-            "At the lower limit of the rate. NULL: none without failures.",
+            "At the lower limit of the rate. NULL: no failure, so there is none.",
             RATE,
         ),
         Column(
             "failures_30d",
             "double",
             "failures",
-            f"Failures to expect while such a job runs for {PLANNED_DAYS} days. NULL: no rate.",
+            f"Expected failures of such a job in {PLANNED_DAYS} days. NULL: no rate.",
             RATE,
         ),
         Column(
             "failures_30d_low",
             "double",
             "failures",
-            "Lower limit of that number itself, not of its mean (prediction interval, negative binomial): by the doubt "
-            "about the rate, the difference between months, and chance.",
+            "Lower limit of the number itself, not of its mean (prediction interval, negative binomial): uncertainty "
+            "of the rate, variation between months, and chance.",
             (*RATE, *REFERENCE_MONTHS),
         ),
         Column(
             "failures_30d_high",
             "double",
             "failures",
-            "Upper limit of that number.",
+            "Upper limit of the number itself.",
             (*RATE, *REFERENCE_MONTHS),
         ),
         *common_columns(
             WEIGHTED_METHODS,
-            "Failures that the rate rests on.",
+            "Failures behind the rate.",
             REFERENCE_RATE,
-            "Node-days that the rate rests on.",
+            "Node-days behind the rate.",
             REFERENCE_RATE,
             note_inputs=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
         ),
@@ -152,13 +152,13 @@ def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _doubts(sizes: pd.DataFrame) -> pd.Series[Any]:
-    """Say what the evidence leaves open, where there is a rate."""
+    """Return the note on how far the evidence reaches, if there is a rate."""
     has_rate = numbers(sizes, "node_days") > 0
     return sizes["statement"].where(has_rate & (sizes["is_doubtful"] == True))  # noqa: E712 -- NULL is no doubt
 
 
 def headline(projections: pd.DataFrame) -> str:
-    """Return a sentence: how long a job that fills each cluster would run, or that this is unknown."""
+    """Return a sentence: the MTTF of a job that fills each cluster, or that it is unknown."""
     own = projections[projections["is_cluster_size"]]
     times = zip(own["cluster_id"], own["gpu_count"], numbers(own, "mttf_hours"), strict=True)
     return "; ".join(

@@ -1,6 +1,6 @@
 """estimates.est_rate_changes: when a cluster's rate of incidents changed, by how much, and what happened then.
 
-All incidents and those of each cause are looked at, over the whole days of the study period. An incident counts by its
+It searches all incidents and those of each cause over the whole days of the study period. An incident counts by its
 probability, the largest of its failures. Known events are annotations and first reports of checks.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import duckdb
 
 ANNOTATION_DAYS = 7
-"""Largest distance of a known event from a change, or from its limits, at which it is named with the change."""
+"""Largest distance of a known event from a change, or from its limits, for the change to name it."""
 
 INCIDENTS = ("incident_probabilities",)
 DAYS = ("days", "node_days")
@@ -43,22 +43,22 @@ RATE = (*INCIDENTS, *DAYS)
 NOTES = ("notes",)
 SPANS = ("logs",)
 UNIT = "incidents per 1,000 node-days"
-NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes of which no log was understood"
+NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes without a log that was understood"
 CANNOT_TELL = "cannot tell"
 FALSE_ALARMS = 0.02
 """Share of clusters with constant rates that show a change, or a drift."""
 UNSEEN = dict.fromkeys(("rate_before_low", "rate_before_high", "event_count", "trend_score", "trend_p_value"))
-"""What is unknown then: no incident is no count of incidents."""
+"""Columns that are unknown then: seeing no incident is no count of incidents."""
 
 TABLE = TableSpec(
     table="est_rate_changes",
     description=(
-        "Days on which the rate of incidents per node-day of all attempts changed, found as spans of constant rate of "
-        f"at least {MINIMUM_CELLS} days by penalised likelihood: optimal partitioning with a penalty of "
-        f"{PENALTY_FACTOR:g} log(days) + 2 log(series of the cluster) for each change, so that with constant rates at "
-        "most 2 of 100 clusters show a change in any of their series. All incidents of a cluster have a row with "
-        "changed_at NULL where no change was found; single causes have rows for their changes only. One row per "
-        "cluster, failure_category and changed_at."
+        "Days on which the rate of incidents per node-day of all attempts changed: the borders of spans of constant "
+        f"rate, each at least {MINIMUM_CELLS} days long, by penalised likelihood. Optimal partitioning has a penalty "
+        f"of {PENALTY_FACTOR:g} log(days) + 2 log(series of the cluster) for each change, so that with constant rates "
+        "at most 2 of 100 clusters show a change in any series. A cluster without a change in all its incidents has a "
+        "row with changed_at NULL; single causes have rows only for their changes. One row per cluster, "
+        "failure_category and changed_at."
     ),
     key=("cluster_id", "failure_category", "changed_at"),
     columns=(
@@ -67,16 +67,16 @@ TABLE = TableSpec(
             "failure_category",
             "varchar",
             "",
-            "Cause whose incidents are counted; all: every incident.",
+            "Cause of the counted incidents; all: every incident.",
             is_required=True,
         ),
-        Column("changed_at", "timestamp", "UTC", "Begin of the first day at the new rate. NULL: see note.", RATE),
-        Column("changed_at_low", "timestamp", "UTC", "Earliest day it may have been.", RATE),
-        Column("changed_at_high", "timestamp", "UTC", "Latest day it may have been.", RATE),
-        Column("rate_before", "double", UNIT, "Since the change before, or the first day. NULL: unknown.", RATE),
+        Column("changed_at", "timestamp", "UTC", "Start of the first day at the new rate. NULL: see note.", RATE),
+        Column("changed_at_low", "timestamp", "UTC", "Earliest day of the change, lower limit.", RATE),
+        Column("changed_at_high", "timestamp", "UTC", "Latest day of the change, upper limit.", RATE),
+        Column("rate_before", "double", UNIT, "Rate since the last change or first day. NULL: unknown.", RATE),
         Column("rate_before_low", "double", UNIT, "Lower limit (Garwood, dispersed).", RATE),
         Column("rate_before_high", "double", UNIT, "Upper limit (Garwood, dispersed).", RATE),
-        Column("rate_after", "double", UNIT, "Up to the next change, or the last day. NULL: no change.", RATE),
+        Column("rate_after", "double", UNIT, "Rate up to the next change or last day. NULL: no change.", RATE),
         Column("rate_after_low", "double", UNIT, "Lower limit (Garwood, dispersed).", RATE),
         Column("rate_after_high", "double", UNIT, "Upper limit (Garwood, dispersed).", RATE),
         Column("ratio", "double", "none", "rate_after over rate_before. NULL: no change, or no incident before.", RATE),
@@ -84,8 +84,8 @@ TABLE = TableSpec(
             "ratio_low",
             "double",
             "none",
-            "Lower limit (conditional binomial). The day was chosen where the rates differ most, so that the ratio is "
-            "a little too far from 1.",
+            "Lower limit (conditional binomial). The day was chosen where the rates differ most, so the ratio is a "
+            "little too far from 1.",
             RATE,
         ),
         Column("ratio_high", "double", "none", "Upper limit. NULL: no change, or no incident before.", RATE),
@@ -101,24 +101,24 @@ TABLE = TableSpec(
             "trend_score",
             "double",
             "standard deviations",
-            "Laplace's statistic over all days of the series: positive, incidents become more frequent.",
+            "Laplace's statistic over all days of the series; above 0, incidents become more frequent.",
             RATE,
         ),
         Column(
             "trend_p_value",
             "double",
             "ratio 0 to 1",
-            "P-value of the hypothesis of no trend, by the statistic over the root of the scatter between days.",
+            "P-value of no trend, from the statistic over the root of the scatter between days.",
             RATE,
         ),
         Column(
             "trend_verdict",
             "varchar",
             "",
-            "Over the whole study: rises, falls, or no drift shown; with constant rates 2 of 100 clusters show one, as "
-            "with changes. cannot tell: no incident, or none could be seen, or health checks or kernel messages end "
-            f"more than {SILENT_DAYS:g} days before the study does: fewer incidents may be fewer seen. What the last "
-            "30 days are against those before says the row months of est_rate_ratios.",
+            "Over the whole study: rises, falls, or no drift shown; with constant rates 2 of 100 clusters show one, "
+            "as with changes. cannot tell: no incident, or no log could have shown one, or health checks or kernel "
+            f"messages end more than {SILENT_DAYS:g} days before the study does, so that fewer incidents may be fewer "
+            "seen. For the last 30 days against those before, see the row months of est_rate_ratios.",
             (*RATE, *SPANS),
             is_required=True,
         ),
@@ -126,14 +126,14 @@ TABLE = TableSpec(
             "dispersion",
             "double",
             "none",
-            "Scatter from day to day, at least 1, by which the gain of a change was divided.",
+            "Scatter from day to day, at least 1, which divides the gain of a change.",
             RATE,
         ),
         Column("day_count", "bigint", "days", "Whole days of the study period.", DAYS, is_required=True),
         *common_columns(
-            "optimal_partition: a change; no_change: none was worth its penalty; too_short: not two spans long; "
-            "no_events, no_exposure: nothing to look at.",
-            "Incidents to expect in both spans, a sum of probabilities; without a change, in all days.",
+            "optimal_partition: a change; no_change: none was worth its penalty; too_short: shorter than two spans; "
+            "no_events, no_exposure: nothing to search.",
+            "Expected incidents in both spans, a sum of probabilities; without a change, in all days.",
             (*INCIDENTS, *SPANS, "unseen_count"),
             "Node-days of both spans; without a change, of all days.",
             DAYS,
@@ -154,7 +154,7 @@ class _Series:
 
     @classmethod
     def of(cls, row: dict[Hashable, Any]) -> _Series:
-        """Make a series of a row of the input. Its lists are NULL if there is no day."""
+        """Return the series of a row of the input. Its lists are NULL if there is no day."""
         if not isinstance(row["days"], np.ndarray | list):
             return cls([], np.zeros(0), np.zeros(0), np.zeros(0))
         node_days = np.array(row["node_days"], dtype=float)
@@ -166,7 +166,7 @@ class _Series:
 
 
 def with_changes(series: pd.DataFrame) -> pd.DataFrame:
-    """Look for changes in every series. The error probability holds for all series of a cluster together."""
+    """Search every series for changes. The error probability is for all series of a cluster together."""
     rows = []
     for _, of_cluster in series.groupby("cluster_id", sort=False):
         for row in of_cluster.to_dict("records"):
@@ -209,7 +209,7 @@ def _rows(row: dict[Hashable, Any], family_size: int) -> list[dict[str, Any]]:
 
 
 def _silent_logs(logs: Any) -> str:
-    """Say which logs ended long before the study did, after which faults that only they tell of were not seen."""
+    """Return which logs ended long before the study did: faults that only they show were not seen after that."""
     ended = [log for log in logs if log["silent_days"] > SILENT_DAYS] if isinstance(logs, np.ndarray | list) else []
     said = [f"{LOG_KINDS[log['kind']].name.lower()} end on {log['to_at']:%Y-%m-%d}" for log in ended]
     return f"{', '.join(said)}: fewer incidents may be fewer seen" if said else ""
@@ -232,7 +232,7 @@ def _unchanged(count: Floats, verdict: str) -> tuple[str, str]:
 
 
 def _nothing(series: _Series, method: str, note: str) -> dict[str, Any]:
-    """Make a row without a change, which has the rate of all days."""
+    """Return a row without a change, with the rate of all days."""
     count, node_days = series.count.sum(), series.node_days.sum()
     rate = weighted_interval(count, series.variance.sum(), node_days)
     return {
@@ -247,7 +247,7 @@ def _nothing(series: _Series, method: str, note: str) -> dict[str, Any]:
 
 
 def _change(segments: RateSegments, i: int, series: _Series, notes: Any) -> dict[str, Any]:
-    """Make the row of the change between two spans."""
+    """Return the row of the change between two spans."""
     k, t = segments.event_count[i - 1 : i + 1], segments.exposure[i - 1 : i + 1]
     edges = np.append(segments.start, series.count.size)
     variance = np.add.reduceat(np.append(series.variance, 0.0), edges)[i - 1 : i + 1]
@@ -276,7 +276,7 @@ def _change(segments: RateSegments, i: int, series: _Series, notes: Any) -> dict
 
 
 def nearest_note(notes: Any, at: date, low: date, high: date) -> str | None:
-    """Find the known event nearest to a change, not too far outside its limits.
+    """Return the known event nearest to a change, if it is not too far outside its limits.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def nearest_note(notes: Any, at: date, low: date, high: date) -> str | None:
 
 
 def headline(changes: pd.DataFrame) -> str:
-    """Return a sentence: how many changes were found."""
+    """Return a sentence: the number of changes found."""
     found = changes["changed_at"].notna()
     of_all = found & (changes["failure_category"] == "all")
     return f"{of_all.sum()} changes of a cluster's rate, {found.sum() - of_all.sum()} of a single cause's"
@@ -305,5 +305,5 @@ def headline(changes: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_rate_changes(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Cut the days of each cluster and cause into spans of constant rate."""
+    """Divide the days of each cluster and cause into spans of constant rate."""
     return with_changes(read(con, "inp_rate_days_counted"))

@@ -1,7 +1,7 @@
 """estimates.est_rate_ratios: the ratio of two failure rates, between clusters and between periods.
 
-Pairs of clusters are rows of estimates.est_failure_rates; periods are counted in the same way, on two sides of a day.
-The row of the months answers "worse than last month?".
+Pairs of clusters come from estimates.est_failure_rates; periods are counted in the same way, before and after a day.
+The row months answers "worse than last month?".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _of(name: str) -> tuple[str, ...]:
-    """Name a column of both sides of the halves and months, and of the rates that are paired."""
+    """Name a column of both sides of the halves, the months and the paired rates."""
     periods = (name, f"other_{name}", f"inp_last_months_counted.{name}", f"inp_last_months_counted.other_{name}")
     return (*periods, f"est_failure_rates.{name}")
 
@@ -38,15 +38,15 @@ RATIO = (*RATE, *VARIANCES)
 DAYS = ("inp_last_months_counted.seen_days", "inp_last_months_counted.other_seen_days")
 UNIT = "failures per 1,000 node-days"
 MIN_FAILURES = 3
-"""Two periods with fewer failures each than this tell nothing of a change."""
+"""Two periods with fewer failures each show nothing about a change."""
 WORSE, BETTER, NO_CHANGE, CANNOT_TELL = "worse", "better", "no change shown", "cannot tell"
 
 TABLE = TableSpec(
     table="est_rate_ratios",
     description=(
-        "Failures per node-day of one side over those of another, with conditional binomial limits, wider where "
-        "failures come in incidents or may be none: every pair of clusters; within a cluster's study period the later "
-        "half of the days over the earlier, and the last 30 days over the 30 days before them in incidents, both cut "
+        "Failures per node-day of one side over those of another, with conditional binomial limits, wider if failures "
+        "share incidents or may be none. Compared are every pair of clusters; within a cluster's study period, the "
+        "later half of the days with the earlier; and in incidents, the last 30 days with the 30 days before, both cut "
         "to what was seen. One row per comparison, cluster, other cluster, boundary_date, population and way of "
         "counting."
     ),
@@ -59,8 +59,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             "clusters: cluster_id over other_cluster_id; halves: from boundary_date on over before it; months: the 30 "
-            "days that end with the study period over the 30 days before; boundary_date is the day in which the later "
-            "ones begin, at the hour of that end.",
+            "days that end with the study period over the 30 days before; the later ones begin on boundary_date, at "
+            "the hour at which the study period ends.",
             (),
             is_required=True,
         ),
@@ -69,7 +69,7 @@ TABLE = TableSpec(
             "other_cluster_id",
             "varchar",
             "",
-            "Cluster it is divided by; the same one where periods are compared.",
+            "Cluster to divide by; the same one if periods are compared.",
             ("cluster_id",),
             is_required=True,
         ),
@@ -84,8 +84,8 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "As in est_failure_rates: clusters: gpus_gt_128 or all; halves: all; months: each, and all has every "
-            "incident once over the days that nodes were in use.",
+            "As in est_failure_rates. clusters: gpus_gt_128 or all; halves: all; months: each population, and in all "
+            "every incident counts once, over the days that nodes were in use.",
             ("est_failure_rates.population", "inp_last_months_counted.population"),
             is_required=True,
         ),
@@ -102,8 +102,8 @@ TABLE = TableSpec(
             "is_reference",
             "boolean",
             "",
-            "The ratio of the rates that are quoted: counted as attempts; of gpus_gt_128 where that is the reference "
-            "of both clusters. Months: of all incidents.",
+            "Whether it is the ratio to quote: counted as attempts, for gpus_gt_128 if that is the reference of both "
+            "clusters; for months, of all incidents.",
             ("est_failure_rates.is_reference",),
             is_required=True,
         ),
@@ -139,16 +139,16 @@ TABLE = TableSpec(
             "verdict",
             "varchar",
             "",
-            f"{WORSE}: the limits of the ratio lie above 1; {BETTER}: below 1; {NO_CHANGE}: they hold 1; "
+            f"{WORSE}: the limits of the ratio are above 1; {BETTER}: below 1; {NO_CHANGE}: they include 1; "
             f"{CANNOT_TELL}: both sides have fewer than {MIN_FAILURES} failures, a side is unknown, or too little was "
             "seen.",
             (*RATIO, *DAYS),
             is_required=True,
         ),
         *common_columns(
-            "conditional_binomial: Clopper and Pearson's limits of the split; conditional_beta: the same limits for "
-            "counts that are not whole or scatter more than Poisson counts, at their dispersion in common; no_events: "
-            "neither side has one; no_exposure: a side has no node-days, is unknown or too short.",
+            "conditional_binomial: Clopper and Pearson's limits of the split; conditional_beta: the same limits, at a "
+            "common dispersion, for counts that are not whole or scatter more than Poisson counts; no_events: neither "
+            "side has one; no_exposure: a side has no node-days, is unknown or too short.",
             "Failures of both sides.",
             EVENTS,
             "Node-days of both sides.",
@@ -165,7 +165,7 @@ CELL = ["population", "counted_as"]
 def compared(con: duckdb.DuckDBPyConnection, *, with_left_out: bool = False) -> pd.DataFrame:
     """Compare all pairs of clusters, and the periods of each cluster.
 
-    With `with_left_out` those too that the run leaves out, once their last good rows are in place.
+    With `with_left_out`, include clusters that the run leaves out, once their last good rows are in place.
     """
     import pandas as pd
 
@@ -188,7 +188,7 @@ def compared(con: duckdb.DuckDBPyConnection, *, with_left_out: bool = False) -> 
 
 
 def pairs_of(rates: pd.DataFrame) -> pd.DataFrame:
-    """Pair the rates of clusters. The population to quote for two of them is one that both have."""
+    """Pair the rates of clusters. The population to quote is one that both have."""
     import pandas as pd
 
     is_above_128 = rates["is_reference"] & (rates["population"] == "gpus_gt_128")
@@ -206,7 +206,7 @@ def pairs_of(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def _notes(sides: pd.DataFrame) -> NDArray[np.object_]:
-    """Say what a comparison leaves open, or why there is none."""
+    """Return the note of a comparison: its limitations, or why there is no ratio."""
     (k1, t1), (k2, t2) = ([numbers(sides, f"{side}{name}") for name in (SIDE[0], SIDE[2])] for side in ("", "other_"))
     said = np.select(
         [np.isnan(k1) | np.isnan(k2), (t1 == 0) | (t2 == 0), k1 + k2 == 0, k2 == 0],
@@ -229,7 +229,7 @@ def _notes(sides: pd.DataFrame) -> NDArray[np.object_]:
 
 
 def too_short(sides: pd.DataFrame) -> list[str]:
-    """Say of each comparison of two months whether too little was seen of one of them; empty of all others."""
+    """Return for each comparison of two months whether too little was seen of one; empty for other comparisons."""
     return [too_few(*days) for days in zip(sides["seen_days"], sides["other_seen_days"], strict=True)]
 
 
@@ -269,7 +269,7 @@ def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(ratios: pd.DataFrame) -> str:
-    """Return a sentence: for how many of the quoted ratios the limits exclude 1."""
+    """Return a sentence: the number of quoted ratios with limits that exclude 1."""
     quoted = ratios[ratios["is_reference"]]
     differ = (quoted["ratio_low"] > 1) | (quoted["ratio_high"] < 1)
     return f"{differ.sum()} of {len(quoted)} comparisons show different rates"

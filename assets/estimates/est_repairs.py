@@ -1,6 +1,6 @@
-"""estimates.est_repairs: did repairs hold, by what was done, and which action to try first.
+"""estimates.est_repairs: whether repairs held, by what was done, and which action to try first.
 
-What was done is known from tickets, administrators' reasons and boots alone; nothing here knows how bad a fault was.
+Tickets, administrators' reasons and boots alone show what was done; how bad a fault was is unknown.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ RATIO = "ratio 0 to 1"
 ALL, NONE, UNKNOWN = "all", "none", "unknown"
 TRY_FIRST = "try first"
 MIN_DAYS, MIN_REPAIRS = 7, 3
-"""Where records of failures are all there is, fewer tell nothing."""
+"""Repairs to see of a cluster with records of failures alone; fewer show nothing."""
 EARLIER_FAILURES = 3
-"""Nodes that came back from so many faults in the 30 days before, or more, are alike."""
+"""Nodes that came back from this many faults or more in the 30 days before count as alike."""
 SHARE = (
-    "Share of repairs after which the same fault was back on the node within {} days in service. Repairs that were "
-    "watched for a shorter time count for as long as they were watched. NULL: none was watched so long."
+    "Share of repairs after which the same fault was back on the node within {} days in service. A repair that was "
+    "watched for a shorter time counts for that time. NULL: none was watched that long."
 )
 
 TABLE = TableSpec(
     table="est_repairs",
     description=(
-        "Whether repairs held. A repair is an outage for a fault that ended with the node back in service; a relapse "
-        "is the next failure of the same cause on that node: an incident whose culprit it is, or an outage. The clock "
-        "stands still while the node is out for something else, and stops where the study, accounting, the record of "
-        "outages or all trace of the node ends; of a cluster with records of failures alone, where these or the time "
-        "in service end. One row per cluster, cause and action, and one per action of all causes."
+        "Whether repairs held. A repair is an outage for a fault after which the node was back in service. A relapse "
+        "is the next failure of the same cause on that node: an incident with the node as culprit, or an outage. The "
+        "clock pauses while the node is out for another reason, and stops when the study, accounting, the record of "
+        "outages or all trace of the node ends; for a cluster with records of failures alone, when these or the time "
+        "in service end. One row per cluster, cause and action, and one per action for all causes."
     ),
     key=("cluster_id", "failure_category", "repair_action"),
     needs_jobs=False,
@@ -70,18 +70,18 @@ TABLE = TableSpec(
             "failure_category",
             "varchar",
             "",
-            "What the node was out for, by the outage's reason; where that does not say, by an incident of the node "
-            "at that time. all: every repair whose cause is known.",
+            "Cause of the outage by its reason; if that names none, by an incident of the node at that time. all: "
+            "every repair with a known cause.",
             is_required=True,
         ),
         Column(
             "repair_action",
             "varchar",
             "",
-            "The most thorough thing done: exchange, reseat, reset (of a device, a driver or a service), reboot. By "
-            "the words of tickets, recorded failures and administrators' reasons, and by boots. none: a false return, "
-            "that is, words that say so, or nothing seen where a boot would have been. unknown: words that no rule "
-            "knows, or nothing that could show it.",
+            "The most thorough action: exchange, reseat, reset (of a device, a driver or a service), reboot. By the "
+            "words of tickets, recorded failures and administrators' reasons, and by boots. none: a false return, if "
+            "words say so, or no boot was seen where one would have been. unknown: words that no rule knows, or "
+            "nothing that could show an action.",
             is_required=True,
         ),
         Column("repair_count", "bigint", "repairs", "Repairs.", RELAPSES, is_required=True),
@@ -90,7 +90,7 @@ TABLE = TableSpec(
         *with_limits(
             "days_to_relapse",
             "days in service",
-            "Time by which half of the repairs have relapsed. NULL: fewer than half are known to relapse.",
+            "Time after which half of the repairs have relapsed. NULL: fewer than half are known to relapse.",
             RELAPSES,
             "Upper limit. NULL: there is none.",
         ),
@@ -104,10 +104,10 @@ TABLE = TableSpec(
             "p_value",
             "double",
             RATIO,
-            "How likely so large a difference to the other actions is if none holds longer: the larger one of two "
-            "log-rank tests among repairs of one cause, of nodes that came back from as many faults in the 30 days "
-            "before, and of one node; 1 where they contradict each other. NULL: not compared, see note. Each takes "
-            f"{MINIMUM_REPAIRS} repairs on either side and {MINIMUM_RELAPSES} relapses.",
+            "P-value of so large a difference to the other actions if none holds longer: the larger of two log-rank "
+            "tests. One compares repairs of one cause on nodes that came back from as many faults in the 30 days "
+            "before, the other repairs of one node; 1 if they contradict each other. NULL: not compared, see note. "
+            f"Each test needs {MINIMUM_REPAIRS} repairs on either side and {MINIMUM_RELAPSES} relapses.",
             RELAPSES,
         ),
         Column(
@@ -121,9 +121,9 @@ TABLE = TableSpec(
             "verdict",
             "varchar",
             "",
-            "holds longer or relapses sooner than the other actions; try first: the quickest of those that hold "
-            f"longer. Both tests agree; {FALSE_DISCOVERIES:.0%} of a cluster's verdicts are expected to be wrong. "
-            "cannot tell: else.",
+            "holds longer or relapses sooner: than the other actions, where both tests agree; try first: the quickest "
+            f"action that holds longer. {FALSE_DISCOVERIES:.0%} of a cluster's verdicts are expected to be wrong. "
+            "cannot tell: any other case.",
             RELAPSES,
             is_required=True,
         ),
@@ -132,7 +132,7 @@ TABLE = TableSpec(
             "hours with those of the sign test; no_exposure: no time in service was seen.",
             "Relapses.",
             RELAPSES,
-            "Time in service that was watched.",
+            "Watched time in service.",
             WATCHED,
         ),
     ),
@@ -141,7 +141,7 @@ TABLE = TableSpec(
 
 
 def with_relapses(repairs: pd.DataFrame) -> pd.DataFrame:
-    """Judge the actions of every cause, and those of all causes together."""
+    """Judge the actions for every cause, and for all causes together."""
     import pandas as pd
 
     rows = []
@@ -168,7 +168,7 @@ def with_relapses(repairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _too_little(repairs: pd.DataFrame) -> str | None:
-    """Say why records of failures alone tell too little. With accounting, that is judged for all estimates at once."""
+    """Return why records of failures alone are too few. With accounting, this is judged once for all estimates."""
     days = float(repairs["records_days"].iloc[0])
     if np.isnan(days) or (days >= MIN_DAYS and len(repairs) >= MIN_REPAIRS):
         return None
@@ -177,7 +177,7 @@ def _too_little(repairs: pd.DataFrame) -> str | None:
 
 
 def _rows(repairs: pd.DataFrame, category: str) -> list[dict[str, Any]]:
-    """Make a row for each action that was taken for a cause."""
+    """Return a row for each action taken for a cause."""
     action = repairs["repair_action"].to_numpy(dtype=str)
     spells = Spells.of(repairs["days"], repairs["is_relapse"], repairs["node_id"].astype(str))
     earlier = repairs["earlier_count"].clip(upper=EARLIER_FAILURES).astype(str)
@@ -227,7 +227,7 @@ def _limited(name: str, share: Share) -> dict[str, float | None]:
 def _why_not(
     by_history: Comparison, by_node: Comparison, action: str, is_own: NDArray[np.bool_], is_known: NDArray[np.bool_]
 ) -> str | None:
-    """Say why an action was compared with no other, or which of the two comparisons shows no difference."""
+    """Return why an action was not compared, or which of the two comparisons shows no difference."""
     if action == UNKNOWN:
         return "not compared: what was done is not known"
     if not np.any(is_known & ~is_own):
@@ -243,7 +243,7 @@ def _why_not(
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
-    """Add the verdicts of a cluster, what would have been found, and the action to try first for each cause."""
+    """Add the verdicts of a cluster, the detectable effect, and the action to try first for each cause."""
     comparisons = [row.pop("comparison") for row in rows]
     information = [comparison.information for comparison in comparisons]
     effects = bounded(detectable_effect(information, int(np.count_nonzero(information))))
@@ -263,7 +263,7 @@ def _judge(rows: list[dict[str, Any]]) -> None:
 
 
 def headline(repairs: pd.DataFrame) -> str:
-    """Return a sentence: how many repairs, how many relapsed, and where an action holds longer."""
+    """Return a sentence: the number of repairs and relapses, and of causes with an action to try first."""
     of_all = repairs[repairs["failure_category"] == ALL]
     return (
         f"{of_all['repair_count'].sum()} repairs, {of_all['event_count'].sum()} relapses; an action to try first for "

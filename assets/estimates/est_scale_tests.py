@@ -1,6 +1,6 @@
 """estimates.est_scale_tests: whether a cluster's failures per node-day are the same at every job size.
 
-Every cluster has a row. The verdict may be `cannot tell`; the note says why.
+Every cluster has a row. If the verdict is `cannot tell`, the note says why.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ALL = (*INCIDENTS, *NODE_DAYS, *NODES)
 TABLE = TableSpec(
     table="est_scale_tests",
     description=(
-        "How failures per node-day depend on the nodes of a job: rate proportional to nodes to the power beta, fitted "
-        "to attempts that fill whole nodes, by gpu_size_bin. A projection to larger jobs takes beta for 0. "
+        "How failures per node-day depend on the nodes of a job: the rate is proportional to nodes to the power beta, "
+        "fitted to attempts that fill whole nodes, by gpu_size_bin. Projections to larger jobs assume that beta is 0. "
         "One row per cluster."
     ),
     key=("cluster_id",),
@@ -51,7 +51,7 @@ TABLE = TableSpec(
             "is_equivalent",
             "boolean",
             "",
-            "The limits lie within the margin: any dependence is too small to matter. NULL: no limits.",
+            "Whether the limits are within the margin: any dependence is too small to matter. NULL: no limits.",
             ALL,
         ),
         Column("equivalence_margin", "double", "none", "Largest beta, up or down, that does not matter.", ()),
@@ -67,14 +67,14 @@ TABLE = TableSpec(
             "double",
             "none",
             "Scatter of the counts because failures share incidents or are uncertain; 1: neither.",
-            INCIDENTS,
+            "Scatter of the counts from shared incidents and uncertain failures; 1: neither.",
             is_required=True,
         ),
         Column(
             "verdict",
             "varchar",
             "",
-            "constant: any dependence is within the margin; grows, falls: the rate per node does, with the size; "
+            "constant: any dependence is within the margin; grows, falls: the rate per node with the size; "
             "cannot tell.",
             ALL,
             is_required=True,
@@ -84,11 +84,10 @@ TABLE = TableSpec(
         Column("node_count_max", "double", "nodes", "Mean nodes of an attempt of the largest size.", NODES),
         *common_columns(
             "poisson_profile: profile likelihood; quasi_poisson: widened, because failures share incidents or are "
-            "uncertain, or sizes scatter more than Poisson; "
-            "one_size, no_events, no_exposure: nothing to fit.",
+            "uncertain, or sizes scatter more than Poisson; one_size, no_events, no_exposure: nothing to fit.",
             "Infrastructure failures, counted as attempts by their probability.",
             FAILURES,
-            "Node-days. NULL: cannot be known.",
+            "Node-days. NULL: unknown.",
             NODE_DAYS,
         ),
     ),
@@ -137,7 +136,7 @@ def _row(cluster_id: Hashable, sizes: pd.DataFrame) -> dict[str, Any]:
 
 
 def _is_unknowable(counts: pd.Series[Any]) -> bool:
-    """Return whether no attempt of a cluster tells if it filled its nodes: unknown is not none."""
+    """Return whether no attempt of a cluster has known GPUs and nodes: unknown is not none."""
     attempts = int(counts["attempt_count"])
     return attempts > 0 and (not counts["has_gpus_per_node"] or counts["unknown_size_count"] == attempts)
 
@@ -150,7 +149,7 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
     elif not counts["has_gpus_per_node"]:
         reason = "GPUs per node unknown: nobody knows which attempts fill their nodes"
     elif _is_unknowable(counts):
-        reason = "no attempt tells both its GPUs and its nodes"
+        reason = "no attempt has both known GPUs and known nodes"
     elif test.size_count == 0:
         reason = "no attempt with the GPUs of a whole node"
     elif test.event_count == 0:

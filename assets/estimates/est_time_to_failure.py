@@ -22,7 +22,7 @@ AGE = ("age_hours", "entry_hours")
 ALL = (*FAILURES, "incident_id", "attempt_count", *AGE)
 
 BAD_FIT = 0.01
-"""A fit with a smaller p-value has a note about it."""
+"""A fit with a smaller p-value gets a note."""
 
 UPPER_LIMIT = "Upper limit. NULL: there is none, or see note."
 
@@ -30,10 +30,10 @@ TABLE = TableSpec(
     table="est_time_to_failure",
     description=(
         "Weibull distribution of the time from an attempt's start to its infrastructure failure, from "
-        "marts.fct_attempt_exposures. A failure of probability p counts as p failures and 1 - p other ends; other ends "
-        "and attempts that still run are censoring, and what ran before the study period, or in a gap of "
-        "accounting, enters at the age it had then. Shape below 1: attempts that got going fail less; it is also what "
-        "a mixture of good and bad nodes looks like. One row per cluster and gpu_size_bin."
+        "marts.fct_attempt_exposures. A failure of probability p counts as p failures and 1 - p other ends. Other ends "
+        "and running attempts are censored. An attempt that ran before the study period, or in a gap of accounting, "
+        "enters at its age then. Shape below 1: attempts fail less the longer they run; a mixture of good and bad "
+        "nodes looks the same. One row per cluster and gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(
@@ -51,11 +51,11 @@ TABLE = TableSpec(
             "late_entry_count",
             "bigint",
             "attempts",
-            "Those that ran before it began, or in a gap of accounting, and were seen after.",
+            "Attempts that ran before the study period or in a gap of accounting, and were seen after.",
         ),
         *with_limits("weibull_shape", "none", "Shape. NULL: see note.", ALL, UPPER_LIMIT),
         *with_limits(
-            "scale_hours", "hours", "Time by which 63.2% would have failed, if nothing else ended.", ALL, UPPER_LIMIT
+            "scale_hours", "hours", "Time by which 63.2% would have failed, without other ends.", ALL, UPPER_LIMIT
         ),
         Column(
             "p_value",
@@ -76,24 +76,24 @@ TABLE = TableSpec(
             "kolmogorov_distance",
             "double",
             "ratio 0 to 1",
-            "Goodness of fit: largest distance between Kaplan-Meier survival and the fitted one. NULL: none is fitted.",
+            "Goodness of fit: largest distance between Kaplan-Meier and fitted survival. NULL: no fit.",
             ALL,
         ),
         Column(
             "goodness_of_fit_p_value",
             "double",
             "ratio 0 to 1",
-            "Goodness of fit: failures against those expected, in up to 10 spans of age. Small: not Weibull. NULL: "
-            "fewer than 15 failures, or none is fitted.",
+            "Goodness of fit: observed against expected failures, in up to 10 spans of age. Small: not Weibull. NULL: "
+            "fewer than 15 failures, or no fit.",
             ALL,
         ),
         *common_columns(
-            "weibull_profile: profile likelihood, wider where failures share incidents or are uncertain; "
-            f"too_few_events: failures of fewer than {MINIMUM_INCIDENTS} incidents, however many attempts each ended; "
+            "weibull_profile: profile likelihood, wider if failures share incidents or are uncertain; too_few_events: "
+            f"failures of fewer than {MINIMUM_INCIDENTS} incidents, whatever the number of attempts each ended; "
             "no_exposure: no time was watched.",
-            "Infrastructure failures, as a sum of their probabilities.",
+            "Infrastructure failures, a sum of probabilities.",
             FAILURES,
-            "Hours that attempts were watched.",
+            "Watched hours of attempts.",
             AGE,
         ),
     ),
@@ -172,7 +172,7 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
 
 
 def headline(fits: pd.DataFrame) -> str:
-    """Return a sentence: how many sizes have a verdict, and which."""
+    """Return a sentence: the number of sizes by verdict."""
     verdicts = fits["verdict"].value_counts()
     return ", ".join(f"{verdict}: {count} sizes" for verdict, count in verdicts.items())
 

@@ -1,6 +1,6 @@
 """estimates.est_unit_failure_rates: recorded failures per 1,000 unit-days by cause, with limits.
 
-Records that begin at the same moment are one incident: they widen the limits as failures of one cause do elsewhere.
+Records that begin at the same moment are one incident, which widens the limits as for failures of one cause elsewhere.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SERVICE = ("unit_days",)
 FAILURES = ("failure_count", "failure_variance")
 RATE = (*FAILURES, *SERVICE)
 MIN_INCIDENTS = 3
-"""Fewer moments at which failures began tell of no rate."""
-ENOUGH = f"True when {MIN_INCIDENTS} incidents or more began in the time in service. False: read no rate of this row."
+"""Fewer moments at which failures began show no rate."""
+ENOUGH = f"Whether {MIN_INCIDENTS} incidents or more began in the time in service. False: use no number of this row."
 
 TABLE = TableSpec(
     table="est_unit_failure_rates",
     description=(
-        "Failures that a site recorded of its nodes or other units per 1,000 days in service, with their limits. One "
-        "row per cluster with records of failures and cause, and one of all causes."
+        "Failures that a site recorded for its nodes or other units per 1,000 days in service, with limits. One row "
+        "per cluster with records of failures and cause, and one for all causes."
     ),
     key=("cluster_id", "cause"),
     columns=(
@@ -41,12 +41,12 @@ TABLE = TableSpec(
             "say all.",
             is_required=True,
         ),
-        Column("recorded_count", "bigint", "failures", "Failures recorded in all.", is_required=True),
+        Column("recorded_count", "bigint", "failures", "All recorded failures.", is_required=True),
         Column(
             "failure_count",
             "bigint",
             "failures",
-            "Those that began while units are known to have been in service. NULL: no time in service is configured.",
+            "Failures that began while units are known to be in service. NULL: no time in service is configured.",
         ),
         Column(
             "incident_count",
@@ -66,9 +66,9 @@ TABLE = TableSpec(
             "down_unit_days",
             "double",
             "unit-days",
-            "Time in service for which units were down, that of a unit counted once. A lower bound where the note says "
-            "that records without an end or a unit are left out. NULL: no time in service is configured, no record of "
-            "it has an end and a unit, or more units were down than were in service.",
+            "Time in service with a unit down, once for each unit. A lower bound if the note says that records "
+            "without an end or a unit are left out. NULL: no time in service is configured, no record of it has an "
+            "end and a unit, or more units were down than in service.",
         ),
         *(
             replace(column, description=ENOUGH, inputs=FAILURES) if column.name == "has_enough_data" else column
@@ -113,5 +113,5 @@ def headline(rates: pd.DataFrame) -> str:
 
 @estimate(TABLE, headline)
 def est_unit_failure_rates(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Count recorded failures over the time in service, and put limits on their ratio."""
+    """Count recorded failures over the time in service, and put limits on the rate."""
     return with_rates(read(con, "inp_unit_failures_counted"))

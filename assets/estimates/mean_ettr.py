@@ -1,4 +1,4 @@
-"""Columns and values that the tables of measured ETTR share: means over long runs with limits, and where time went."""
+"""Columns and values of the tables of measured ETTR: means over long runs with limits, and the parts of their time."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 RATIO = "ratio 0 to 1"
 METHODS = (
     "logit_t: Student's t on the logit scale; bounds_of_few_runs: fewer than ten runs, so the lowest and the highest "
-    "run in place of limits, which hold no confidence level; no_spread: a single run, or no two that differ."
+    "run replace the limits, without a confidence level; no_spread: a single run, or no two that differ."
 )
 PARTS = {
     "queue": "waiting in the queue",
-    "restart": "restarting, as the settings say",
+    "restart": "restarting, by the settings",
     "lost_work": "on work that was lost",
-    "write": "writing checkpoints, as the settings say",
+    "write": "writing checkpoints, by the settings",
     "productive": "on progress",
 }
-"""What a run's time goes into. The parts sum to `wallclock_hours`."""
+"""The parts of a run's time. They sum to `wallclock_hours`."""
 
 
 def measured_columns() -> tuple[Column, ...]:
     """Return the columns of both means and of the parts."""
     return (
         Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", is_required=True),
-        *_mean("ettr_measured", "ettr", "ETTR as the paper defines it, of those whose waiting is known"),
+        *_mean("ettr_measured", "ettr", "ETTR as the paper defines it, of runs with known waiting"),
         *_mean("progress_ratio", "progress", "share of scheduled time that was progress"),
         *(Column(f"{part}_hours", "double", "hours", f"Time the runs spent {words}.") for part, words in PARTS.items()),
         Column("wallclock_hours", "double", "hours", "Sum of these parts; NULL: waiting is unknown."),
@@ -55,33 +55,33 @@ def _mean(stem: str, of: str, what: str) -> tuple[Column, ...]:
             f"{stem}_low",
             "double",
             RATIO,
-            "Lower limit of the mean; of fewer than ten runs the lowest run. NULL: see note.",
+            "Lower limit of the mean; for fewer than ten runs the lowest run. NULL: see note.",
             (*spread, f"{of}_lowest"),
         ),
         Column(
             f"{stem}_high",
             "double",
             RATIO,
-            "Upper limit of the mean; of fewer than ten runs the highest run. NULL: see note.",
+            "Upper limit of the mean; for fewer than ten runs the highest run. NULL: see note.",
             (*spread, f"{of}_highest"),
         ),
         Column(
             f"{bound}_bound_low",
             "double",
             RATIO,
-            "The mean if each interruption and time limit had cost a whole checkpoint interval.",
+            "The mean if each interruption and time limit cost a whole checkpoint interval.",
         ),
         Column(
             f"{bound}_bound_high",
             "double",
             RATIO,
-            "The mean if no interruption or time limit had cost any work.",
+            "The mean if no interruption or time limit cost any work.",
         ),
     )
 
 
 def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
-    """Compute these columns and the evidence from the counts, means, deviations and hours of groups of runs."""
+    """Compute these columns from the counts, means, deviations and hours of groups of runs."""
     ettr, progress = _mean_of(groups, "ettr"), _mean_of(groups, "progress")
     hours = numbers(groups, "wallclock_hours")
     return {
@@ -101,7 +101,7 @@ def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
 
 
 def spread_note(groups: pd.DataFrame) -> list[str | None]:
-    """Say of each group why its means have no limits, or bounds in their place."""
+    """Return for each group why its means have no limits, or bounds instead."""
     names = ["run_count", "ettr_deviation", "progress_deviation"]
     return [
         "a single run: no limits"

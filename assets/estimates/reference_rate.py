@@ -1,4 +1,4 @@
-"""The rate that a cluster is quoted by, joined to rows of other inputs, and what to say where there is none."""
+"""Join a cluster's reference rate to rows of other inputs, with a note where it has none."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 RATE = ("population", "counted_as", "failure_count", "failure_variance", "node_days")
 REFERENCE_RATE = tuple(f"est_failure_rates.{name}" for name in (*RATE, "is_reference"))
 REFERENCE_MONTHS = ("est_forecast_scores.month_failure_count", "est_forecast_scores.month_node_days")
-"""The months of the reference rate, which show how far the rate of days to come may lie from it."""
+"""The months of the reference rate, which show the variation to expect in days to come."""
 
 
 def with_reference_rate(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame, prefix: str = "rate_") -> pd.DataFrame:
-    """Add the columns of the reference rate, under names with a prefix, and `rate_note` to rows of clusters."""
+    """Add the columns of the reference rate, with a prefix, and `rate_note` to rows of clusters."""
     rates = read(con, "est_failure_rates")
     quoted = rates.loc[rates["is_reference"], ["cluster_id", *RATE, "note"]]
     names = {name: f"{prefix}{name}" for name in RATE}
@@ -31,7 +31,7 @@ def with_reference_rate(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame, pref
 
 
 def with_reference_months(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the lists `month_failure_counts` and `month_node_days` of each cluster, empty where no month was seen."""
+    """Add the lists `month_failure_counts` and `month_node_days` of each cluster, empty if no month was seen."""
     months = read(con, "est_forecast_scores").groupby("cluster_id")
     lists = {name: months[name].agg(list).to_dict() for name in ("month_failure_count", "month_node_days")}
     counts, node_days = (rows["cluster_id"].map(lambda name, of=of: of.get(name, [])) for of in lists.values())
@@ -39,7 +39,7 @@ def with_reference_months(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) ->
 
 
 def of_study(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame:
-    """Add `is_doubtful` and `statement` of est_evidence_reach on the whole study to rows of clusters."""
+    """Add `is_doubtful` and `statement` of est_evidence_reach for the whole study to rows of clusters."""
     reach = read(con, "est_evidence_reach")
     whole = reach.loc[reach["month_date"].isna(), ["cluster_id", "is_doubtful", "statement"]]
     return rows.merge(whole, "left", "cluster_id")
@@ -48,18 +48,18 @@ def of_study(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame
 def no_rate(
     rows: pd.DataFrame, without_node_days: str, without_failures: str, prefix: str = "rate_"
 ) -> list[str | None]:
-    """Say of each row why its cluster has no reference rate, or no failure that it rests on.
+    """Return for each row why its cluster has no reference rate, or no failure behind it.
 
     Parameters
     ----------
     rows
         With the columns of `with_reference_rate`.
     without_node_days
-        What to say where the cluster has no node-days.
+        Note if the cluster has no node-days.
     without_failures
-        What to say where it has no failure; `{}` stands for the node-days.
+        Note if it has no failure; `{}` stands for the node-days.
     prefix
-        Of the names of these columns.
+        Prefix of the names of these columns.
     """
     said: list[str | None] = []
     names = [f"{prefix}node_days", f"{prefix}failure_count", "rate_note"]
@@ -74,6 +74,6 @@ def no_rate(
 
 
 def joined(*parts: Iterable[str | None]) -> NDArray[np.object_]:
-    """Join what there is to say of each row."""
+    """Join the notes of each row."""
     texts = ("; ".join(part for part in of_row if isinstance(part, str)) for of_row in zip(*parts, strict=True))
     return np.array([text or None for text in texts], dtype=object)

@@ -1,4 +1,4 @@
-"""Converts rows of inp_suspects_listed to the pairs of indices that `assets.model.lemons.culprits` takes."""
+"""Convert rows of inp_suspects_listed to the pairs of indices that `assets.model.lemons.culprits` takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SEED = 20_241_029
 LIKELY = 0.5
 SUSPECTS = ("incident_id", "node_id", "is_known", "incident_probability", "failed_at")
-"""The columns of incidents and of the nodes that may have caused them from which culprits are inferred."""
+"""The columns of incidents, and of the nodes that may have caused them."""
 
 
 def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -29,9 +29,9 @@ def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[p
 
 
 def of_nodes_in_use(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
-    """Leave out suspects that were not in use in that time: their failures would raise a rate without its exposure.
+    """Leave out suspects not in use in that time: their failures would raise a rate without its exposure.
 
-    Such a failure is that of an attempt that ended as it began, on a node that ran nothing else.
+    Such a failure is of an attempt that ended as it began, on a node that ran nothing else.
     """
     used = nodes.loc[numbers(nodes, "in_use_node_days") > 0, "node_id"]
     return suspects[suspects["node_id"].isin(used)]
@@ -57,11 +57,11 @@ def blame_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Blame:
 def days_ago(
     nodes: pd.DataFrame, suspects: pd.DataFrame, blame: Blame, last_day: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Count the days since each node's first and last failure, among failures that are more likely its own than not.
+    """Count the days since each node's first and last failure, among failures more likely its own than not.
 
     Returns
     -------
-    Both in the order of the nodes, up to the end of the last day; `nan` for a node without a failure.
+    Both in order of the nodes, up to the end of the last day; `nan` for a node without a failure.
     """
     is_own = blame.share * numbers(suspects, "incident_probability") >= LIKELY
     own = suspects[is_own].groupby("node_id")["failed_at"].agg(["min", "max"]).reindex(nodes["node_id"])
@@ -72,5 +72,5 @@ def days_ago(
 
 
 def summed(numbers_of_nodes: NDArray[np.int64], amounts: NDArray[np.float64], node_count: int) -> NDArray[np.float64]:
-    """Add up amounts by node. An unknown amount adds nothing."""
+    """Sum amounts by node. An unknown amount adds nothing."""
     return np.bincount(numbers_of_nodes, np.nan_to_num(amounts), minlength=node_count).astype(float)

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 Result = dg.MaterializeResult[None]
 Compute = Callable[["duckdb.DuckDBPyConnection"], "pd.DataFrame"]
-"""Reads what an estimate needs and returns its rows."""
+"""Read the inputs of an estimate and return its rows."""
 Headline = Callable[["pd.DataFrame"], str]
-"""Says the rows of an estimate in a sentence, which Dagster shows next to the row count."""
+"""Describe the rows of an estimate in a sentence, which Dagster shows next to the row count."""
 _log = logging.getLogger(__name__)
 STAGE = "estimates"
-"""The stage of the clusters on whose rows an estimate fails."""
+"""The stage of clusters left out because an estimate fails on their rows."""
 ENOUGH_DATA = "inp_clusters_judged"
 """The input that says whether enough was seen of each cluster."""
 NEEDED = (
@@ -53,17 +53,17 @@ NEEDED = (
     "est_lost_gpu_hours",
     "est_lemon_nodes",
 )
-"""Rates, MTTF, ETTR, losses and lemons, with what these read: without one of them nothing is published."""
+"""Rates, MTTF, ETTR, losses and lemons, with what these read: if one of them fails, nothing is published."""
 WRITTEN = ("method_version", "has_enough_data")
 """The columns that `write` adds."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its DuckDB type, its unit (empty for text and keys), its meaning, and what it is computed from.
+    """One column: its DuckDB type, its unit (empty for text and keys), its meaning, and the columns behind it.
 
-    `inputs` names columns of the table's first input, or, as `table.column`, of another input or estimate; without it
-    the column is that of the same name in the first input. `is_required` forbids NULL.
+    `inputs` names columns of the table's first input, or, as `table.column`, of another input or estimate. The default
+    is the column of the same name in the first input. `is_required` forbids NULL.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Column:
 
     @property
     def comment(self) -> str:
-        """Meaning and unit in one text, as an analyst reads it in the database."""
+        """Meaning and unit in one text, the comment in the database."""
         return f"{self.description} Unit: {self.unit}." if self.unit else self.description
 
 
@@ -84,8 +84,8 @@ class TableSpec:
     """One table of schema `estimates`: name without schema, meaning and grain, key columns, columns.
 
     `inputs` names the models of schema `inputs` that it reads, at most four; `estimates` names other estimates.
-    `judges_itself` means that its frame says whether enough was seen, and `needs_jobs` that nothing was without
-    accounting.
+    `judges_itself` means that its frame says whether enough was seen; `needs_jobs`, that without accounting not enough
+    was seen.
     """
 
     table: str
@@ -109,7 +109,7 @@ class TableSpec:
 
     @property
     def column_names(self) -> list[str]:
-        """In the order of the table."""
+        """Names in the order of the table."""
         return [column.name for column in self.columns]
 
     @property
@@ -136,13 +136,13 @@ class TableSpec:
 
     @property
     def is_of_clusters(self) -> bool:
-        """Whether its rows are about clusters of which `write` says whether enough was seen."""
+        """Whether its rows are about clusters, so that `write` adds whether enough was seen."""
         return "cluster_id" in self.column_names and not self.judges_itself
 
     @property
     def upstream_keys(self) -> list[dg.AssetKey]:
         """The assets whose tables this one reads."""
-        # the last one is read by `write`
+        # `write` reads the last one
         read = {*self.inputs, *self.estimates} | ({ENOUGH_DATA} if self.is_of_clusters else set())
         return [dg.AssetKey(_place(table).split(".")) for table in sorted(read)]
 
@@ -167,10 +167,10 @@ def _place(table: str) -> str:
 def read(
     con: duckdb.DuckDBPyConnection, table: str, order: str = "all", *, with_left_out: bool = False
 ) -> pd.DataFrame:
-    """Read an input or an estimate, in the order of its columns or of those that are named.
+    """Read an input or an estimate, in the order of its columns or of `order`.
 
-    Without `with_left_out`, rows of clusters that the run leaves out are not shown: the table may be older than the
-    reason to do so.
+    Without `with_left_out`, exclude rows of clusters that the run leaves out: the table may be older than the reason
+    to leave them out.
     """
     shown = "true" if with_left_out else f"cluster_id not in ({LEFT_OUT})"
     return con.execute(f"from {_place(table)} where {shown} order by {order}").df()
@@ -182,8 +182,8 @@ def estimate(spec: TableSpec, headline: Headline) -> Callable[[Compute], dg.Asse
     Key, group, upstream keys and description come from the spec, the sentence about its rows from `headline`.
 
     A table that reads nothing still comes after the marts, because these create the file of the publication. If the
-    rows of some clusters make the function fail, it is run without these. Where it fails for another reason, or an
-    estimate that it reads did, the table has no rows, unless others need it.
+    function fails on the rows of some clusters, it runs again without them. If it fails for another reason, or an
+    estimate that it reads did, the table has no rows; if others need it, the error is raised.
     """
 
     def made(compute: Compute) -> dg.AssetsDefinition:
@@ -217,7 +217,7 @@ def estimate(spec: TableSpec, headline: Headline) -> Callable[[Compute], dg.Asse
 
 
 def compute_for_good_clusters(compute: Callable[[Warehouse], Result], warehouse: Warehouse, table: str) -> Result:
-    """Compute an estimate, without the clusters whose rows make it fail; raise the error that is of none of them."""
+    """Compute an estimate without the clusters on whose rows it fails; raise an error that no cluster causes."""
 
     def explain(error: Exception) -> str:
         return f"{table} could not be made of its rows: {described(error)}"
@@ -231,7 +231,7 @@ def compute_for_good_clusters(compute: Callable[[Warehouse], Result], warehouse:
 
 
 def publish_without_rows(con: duckdb.DuckDBPyConnection, spec: TableSpec, error: Exception) -> Result:
-    """Write the table of an estimate that cannot be computed; raise the error where others need the estimate."""
+    """Write the table of an estimate that cannot be computed; raise the error if others need the estimate."""
     if spec.table in NEEDED or is_of_the_files(error):
         raise error
     _log.error("%s could not be computed", spec.name, exc_info=error)
@@ -255,7 +255,7 @@ def _write_nothing(con: duckdb.DuckDBPyConnection, spec: TableSpec, reason: str)
 def write(con: duckdb.DuckDBPyConnection, spec: TableSpec, frame: pd.DataFrame, headline: str) -> Result:
     """Replace the table by the frame's columns, add its comments, and return the result for Dagster.
 
-    `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods, and
+    Dagster shows the sentence of `headline` next to the row count. Every row gets the version of the methods, and
     whether enough was seen of its cluster; if not, its note begins with the reason.
     """
     frame = frame.assign(method_version=METHOD_VERSION)
@@ -288,7 +288,7 @@ def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame, needs
     # A pair of clusters needs enough of both.
     sides = [frame[name] for name in ("cluster_id", "other_cluster_id") if name in frame]
     found = [next((reasons[name] for name in names if name in reasons), None) for names in zip(*sides, strict=True)]
-    # Without accounting there is nothing more to say.
+    # Without accounting the notes end here.
     texts = (
         (reason,) if reason == NO_ACCOUNTING else (reason, note) for reason, note in zip(found, notes, strict=True)
     )
@@ -331,12 +331,12 @@ def nodes_of_jobs(frame: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def variance_of_future(frame: pd.DataFrame, rate: RateInterval, future_days: float) -> NDArray[np.float64]:
-    """Compute how far the rate of days to come may lie from the node-day rate of a row, from the months it was seen in.
+    """Compute how far the rate of days to come may differ from the node-day rate of a row, from the months of the rate.
 
     Parameters
     ----------
     frame
-        With the lists `month_failure_counts` and `month_node_days`, empty where no month was seen.
+        With the lists `month_failure_counts` and `month_node_days`, empty if no month was seen.
     rate
         The rate of each row; its dispersion is that of a count within a month.
     future_days
@@ -354,7 +354,7 @@ def variance_of_future(frame: pd.DataFrame, rate: RateInterval, future_days: flo
 
 @lru_cache(maxsize=1_000)
 def _variation(counts: tuple[float, ...], node_days: tuple[float, ...], dispersion: float) -> MonthVariation:
-    """Estimate it once for all sizes of a cluster, which rest on the same months (13 ms)."""
+    """Estimate once for all sizes of a cluster, which have the same months (13 ms)."""
     return month_variation(counts, node_days, dispersion)
 
 

@@ -183,7 +183,7 @@ def test_a_storm_counts_as_little_more_than_one_onset(checks):
     storm = checks["storm"]
     assert storm["true_share"] == 0
     assert storm["verdict"] == "cannot tell"
-    assert storm["note"] == "onsets came in bursts: they tell as much as 1 single ones"
+    assert storm["note"] == "onsets came in bursts: they count as 1 single ones"
     assert storm["false_per_node_month_low"] < checks["noise"]["false_per_node_month_low"]
 
 

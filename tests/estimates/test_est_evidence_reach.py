@@ -112,13 +112,13 @@ NEITHER = 4 * 6 / 21
         # completed attempts saw an onset; 39 ends had no likely evidence.
         ("late", {"late_seen_count": 9, "late_count": 9 - 39 / 360, "counted_count": 1.25, "exposure": 40.25,
                   "is_at_most": True, "method": "late_evidence", "reach": 1.25 / (1.25 + 9 - 39 / 360),
-                  "is_doubtful": True, "note": "what leaves no trace cannot be told: no kernel log"}),
+                  "is_doubtful": True, "note": "how much leaves no trace is unknown: no kernel log"}),
         ("both", {"counted_count": 34, "compared_count": 30, "both_count": 20, "unseen_count": NEITHER,
                   "reach": 30 / (30 + NEITHER), "one_source_categories": ["driver"], "method": "two_sources",
                   "is_at_most": False, "is_doubtful": False}),
-        ("quiet", UNTOLD | {"note": "cannot be told: no attempt ended FAILED or REQUEUED"}),
-        ("few", UNTOLD | {"note": "cannot be told: kernel messages and checks both saw 0 of 3 failures, too few to "
-                                  "tell what neither saw"}),
+        ("quiet", UNTOLD | {"note": "unknown: no attempt ended FAILED or REQUEUED"}),
+        ("few", UNTOLD | {"note": "unknown: kernel messages and checks both saw 0 of 3 failures, too few to "
+                                  "estimate what neither saw"}),
     ],
 )  # fmt: skip
 def test_the_reach_is_as_worked_out_by_hand(reaches, cluster, expected):

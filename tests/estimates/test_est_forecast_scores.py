@@ -142,7 +142,7 @@ def test_the_second_month_is_forecast_from_the_first(months):
     assert row["log_score_naive"] == pytest.approx(stats.poisson.logpmf(3, 3.0 * 300 / 330))
     assert (row["has_rate_inside"], row["event_count"], row["exposure"]) == (True, 2.5, pytest.approx(330))
     assert row["failures_expected"] is None
-    assert row["note"].startswith("months before of which 14 days were seen: 1;")
+    assert row["note"].startswith("months before with 14 days seen: 1;")
 
 
 def test_nothing_that_came_later_changes_a_forecast(months, tmp_path):

@@ -85,4 +85,4 @@ def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(anew):
     )
     (row,) = rows("est_scale_tests", cluster_id="quiet")
     assert (row["event_count"], row["exposure"], row["size_count"]) == (None, None, 0)
-    assert row["note"].startswith("no attempt tells both its GPUs and its nodes")
+    assert row["note"].startswith("no attempt has both known GPUs and known nodes")

@@ -180,7 +180,7 @@ ROWS = [
     ("est_scale_tests", ("quiet",), UNFITTED | {
         "method": "no_events", "event_count": 0, "exposure": 100.0, "note": "GPU count or nodes unknown: 1"}),
     ("est_scale_tests", ("untracked",), UNFITTED | {
-        "method": "no_exposure", "event_count": None, "exposure": None, "note": "no attempt tells both its GPUs"}),
+        "method": "no_exposure", "event_count": None, "exposure": None, "note": "no attempt has both known GPUs"}),
     ("est_scale_tests", ("empty",), UNFITTED | {
         "method": "no_exposure", "event_count": 0, "exposure": 0.0, "note": "no attempt in the study period"}),
     ("est_time_to_failure", ("large", 512), dict.fromkeys(
