@@ -95,8 +95,8 @@ TABLE = TableSpec(
             "detectable_effect",
             "double",
             "none",
-            f"Ratio that {POWER:.0%} of such comparisons would find, among as many places. NULL: not compared.",
             f"Ratio that {POWER:.0%} of such comparisons would find among as many places. NULL: not compared.",
+            COMPARED,
         ),
         Column(
             "burst_count",

@@ -66,8 +66,8 @@ TABLE = TableSpec(
             "incident_dispersion",
             "double",
             "none",
-            "Scatter of the counts because failures share incidents or are uncertain; 1: neither.",
             "Scatter of the counts from shared incidents and uncertain failures; 1: neither.",
+            INCIDENTS,
             is_required=True,
         ),
         Column(
