@@ -170,7 +170,7 @@ TABLE = TableSpec(
         *common_columns(
             "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 50 draws of the unknown culprits; "
             "no_fit: no failure, or no node in use.",
-            "Incidents whose known culprit is the node, or with it as the only node that all failed attempts share, by "
+            "Incidents with the node as known culprit, or as the only node that all failed attempts share, by "
             "their probability.",
             BLAMED,
             "Node-days in use within the study period of the cluster.",

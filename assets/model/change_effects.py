@@ -1,7 +1,7 @@
-"""What a known change did to the rate of failures: its ratio, the smallest that could have been shown, the verdict.
+"""The effect of a known change on the failure rate: the ratio, the smallest detectable ratio, and the verdict.
 
-What is decided here is decided for all rows of a cluster together, so that many changes and causes do not find
-something by their number.
+Verdicts are for all rows of a cluster together, so that many changes and causes do not produce findings by their
+number.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from assets.model.rate_ratio import NO_EVENTS, RatioInterval, rate_ratio
 Floats = NDArray[np.float64]
 
 WORTH_SEEING = 0.5
-"""Where a change to this ratio would have been shown, and none was, no change is said to be shown."""
+"""No change is shown if a change to this ratio would have been shown and was not."""
 CHANGE_DAYS = 90
-"""Longest time before and after a change that is compared: after longer times other things have changed, too."""
+"""Longest time in days to compare before and after a change. Over longer times other things change, too."""
 VERDICT_DAYS = 75
-"""Fewest days of each side for a verdict where no unchanged nodes show how months differ."""
+"""Fewest days of each side for a verdict without unchanged nodes to show how months differ."""
 CONDITIONAL_HYPERGEOMETRIC = "conditional_hypergeometric"
 HELPED, HURT, NO_CHANGE, CANNOT_TELL = "helped", "hurt", "no change shown", "cannot tell"
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is said of each row of a cluster; all of shape (n,).
+    """The verdict on each row of a cluster; all of shape (n,).
 
     Attributes
     ----------
     q_value
-        Share of wrong verdicts among this and all rows with a smaller p-value; `nan` where nothing can be told.
+        Share of wrong verdicts among this and all rows with a smaller p-value; `nan` without a test.
     smallest_ratio
-        Largest ratio below 1 that would be shown in `POWER` of such changes; `nan` where none would.
+        Largest ratio below 1 that `POWER` of such changes would show; `nan` if none would.
     verdict
         One of the four.
     """
@@ -52,7 +52,7 @@ class Verdicts:
 
 
 def months_of(series: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """Add up days by month, the same days for all series.
+    """Sum days by month, the same days for all series.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def months_of(series: Sequence[tuple[Floats, Floats]]) -> Floats:
 def with_months(
     dispersion: float, event_count: ArrayLike, relative_variance: ArrayLike, seen_days: ArrayLike
 ) -> Floats:
-    """Add to the dispersion of the counts of a ratio what months differ by.
+    """Add the variation between months to the dispersion of the counts of a ratio.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def ratio_of_ratios(
     distribution with odds ``r (T1 / T2) / (T3 / T4)`` for the ratio of ratios r. Its limits are exact. Counts of
     dispersion phi are divided by it and rounded to whole events.
 
-    Assumption: without the change the rates of both groups would have moved alike.
+    Assumption: without the change the rates of both groups would have changed alike.
 
     References
     ----------
@@ -163,7 +163,7 @@ def ratio_of_ratios(
         limits = odds_ratio(cells.reshape(2, 2)).confidence_interval(confidence_level)
         below = count[1] * count[2]
         value = count[0] * count[3] / below / offset if below > 0 else np.nan
-        # what was rounded may lie beside its limits
+        # rounding may put the ratio outside its limits
         low = np.fmin(np.nan_to_num(limits.low) / offset, value)
         high = np.fmax(np.nan_to_num(limits.high, nan=np.inf, posinf=np.inf) / offset, value)
         method = CONDITIONAL_HYPERGEOMETRIC
@@ -186,7 +186,7 @@ def _p_of_no_effect(cells: NDArray[np.int_], offset: float) -> float:
 def p_over_months(
     event_count: ArrayLike, exposure: ArrayLike, dispersion: float, variation: MonthVariation, seen_days: ArrayLike
 ) -> float:
-    """Return the p-value of no effect, averaged over how much months may differ.
+    """Return the p-value of no effect, averaged over the possible variation between months.
 
     Parameters
     ----------
@@ -202,17 +202,17 @@ def p_over_months(
     Returns
     -------
     float
-        `nan` where a side has no exposure.
+        `nan` if a side has no exposure.
 
     Notes
     -----
-    The sum over `CVS` of the posterior probability times the p-value with the dispersion of `with_months`: few months
-    leave large variations possible, whose p-values are what the mean consists of (X.-L. Meng, "Posterior predictive
-    p-values", Annals of Statistics 22 (1994) 1142-1160).
+    The sum over `CVS` of the posterior probability times the p-value with the dispersion of `with_months`. Few months
+    leave large variations possible, and their p-values enter the mean (X.-L. Meng, "Posterior predictive p-values",
+    Annals of Statistics 22 (1994) 1142-1160).
 
     Examples
     --------
-    A rate that falls to half, over 90 days of each side in which nothing is known of the months:
+    A rate that falls to half, over 90 days on each side, without any known months:
 
     >>> from assets.model.month_variation import month_variation
     >>> round(p_over_months([100, 200], [1.0, 1.0], 1.0, month_variation([], []), [90, 90]), 2)
@@ -231,27 +231,27 @@ def p_over_months(
 
 
 def smallest_shown(event_count: float, share: float, level: float, control_count: float = np.inf) -> float:
-    """Work out the largest ratio below 1 that a test would show in `POWER` of such changes.
+    """Return the largest ratio below 1 that a test would show in `POWER` of such changes.
 
     Parameters
     ----------
     event_count
         Events before and after together, n, if nothing changes; over their dispersion.
     share
-        Share p of them to expect after.
+        Expected share p of them after the change.
     level
         Two-sided level of the test.
     control_count
-        Events of unchanged nodes; infinite where the ratio is compared with 1.
+        Events of unchanged nodes; infinite if the ratio is compared with 1.
 
     Returns
     -------
     float
-        `nan` where not even the end of all failures would be shown.
+        `nan` if not even the end of all failures would be shown.
 
     Notes
     -----
-    A ratio r leaves ``m = n (1 - p + r p)`` events, of which ``q = r p / (1 - p + r p)`` come after. It is shown where
+    A ratio r leaves ``m = n (1 - p + r p)`` events, a share ``q = r p / (1 - p + r p)`` of them after. It is shown if
     ``2 (asin sqrt p - asin sqrt q) sqrt(1 / (1 / m + 1 / c)) >= z(1 - level / 2) + z(POWER)``, c the control count.
 
     References
@@ -278,22 +278,22 @@ def smallest_shown(event_count: float, share: float, level: float, control_count
 def judge(
     p_value: ArrayLike, ratio: ArrayLike, event_count: ArrayLike, share: ArrayLike, control_count: ArrayLike
 ) -> Verdicts:
-    """Decide on all rows of a cluster together.
+    """Judge all rows of a cluster together.
 
     Parameters
     ----------
     p_value
         Of the ratio 1, shape (n,); `nan` for unknown.
     ratio
-        Whether it is above or below 1; `nan` counts as above: events came where none had been.
+        Whether it is above or below 1; `nan` counts as above: events came, and none were before.
     event_count, share, control_count
         As in `smallest_shown`.
 
     Notes
     -----
-    Rows whose events are too few for any outcome to be below `FALSE_DISCOVERIES` are no part of the family (Tarone):
-    ``2 min(p, 1 - p)^n`` is the smallest p-value of n events. Of the others q is that of `false_discovery`. The level
-    of `smallest_shown` is that of a single true change among them, ``FALSE_DISCOVERIES / rows``.
+    Rows with too few events for any outcome to be below `FALSE_DISCOVERIES` are no part of the family (Tarone):
+    ``2 min(p, 1 - p)^n`` is the smallest p-value of n events. The others have the q-value of `false_discovery`. The
+    level of `smallest_shown` is that of a single true change among them, ``FALSE_DISCOVERIES / rows``.
 
     References
     ----------

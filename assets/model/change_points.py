@@ -1,4 +1,4 @@
-"""When did a failure rate change? Spans of constant rate by penalised likelihood, and Laplace's test for a trend.
+"""Find when a failure rate changed: spans of constant rate by penalised likelihood, and Laplace's test for a trend.
 
 The search is exact, not greedy, and the penalty keeps it from reporting noise as a change. Counts may be sums of
 probabilities and may vary more than Poisson counts; both methods measure that variance between neighbouring cells.
@@ -16,7 +16,7 @@ from assets.model.dispersion import neighbour_dispersion
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 
 PENALTY_FACTOR = 3.0
-"""Of the logarithm of the days: what a change must gain, in twice the log-likelihood."""
+"""Factor of the logarithm of the days: the gain in twice the log-likelihood that a change needs."""
 MINIMUM_CELLS = 7
 """Shortest span of constant rate, in days."""
 
@@ -34,11 +34,11 @@ class RateSegments:
     event_count, exposure
         Sums of each span, shape (s,).
     penalty
-        Gain in twice the log-likelihood, after the division by `dispersion`, that a change point had to bring.
+        Gain in twice the log-likelihood, after the division by `dispersion`, that a change point needs.
     dispersion
-        By which the gains were divided, 1 or more.
+        Divisor of the gains, 1 or more.
     confidence_level
-        Probability that [start_low, start_high] holds the change, given that there is one.
+        Probability that [start_low, start_high] contains the change, given that there is one.
     """
 
     start: NDArray[np.int64]
@@ -80,7 +80,7 @@ def find_rate_changes(
     *,
     family_size: int = 1,
 ) -> RateSegments:
-    """Cut a series of counts into spans of constant rate.
+    """Divide a series of counts into spans of constant rate.
 
     Parameters
     ----------
@@ -91,16 +91,16 @@ def find_rate_changes(
     penalty_factor
         c in the penalty ``c log n``.
     minimum_cells
-        Shortest span, in cells: what lasts less is a burst, not a rate.
+        Shortest span, in cells: a shorter one is a burst, not a rate.
     confidence_level
         Of the limits of each change point.
     family_size
-        Series that are searched together, and share one promise.
+        Series that are searched together, with one error probability.
 
     Returns
     -------
     RateSegments
-        A single span where no change is worth its penalty, or where the series is shorter than two spans.
+        A single span if no change is worth its penalty, or the series is shorter than two spans.
 
     Raises
     ------
@@ -110,11 +110,11 @@ def find_rate_changes(
     Notes
     -----
     Minimises ``sum over spans of 2 k log(T / k) / phi + penalty (number of changes)`` by optimal partitioning, which
-    looks at every set of changes. The penalty is ``c log n + 2 log f`` for f series searched together: the tail of the
+    searches every set of changes. The penalty is ``c log n + 2 log f`` for f series searched together: the tail of the
     gain falls as ``exp(-gain / 2)``, so that ``2 log f`` divides it by f. ``c = 3`` is the leading term of the modified
     BIC: without any change at most 2 of 100 families of series of 26 to 334 days show one (simulated, 0.05 to 20 events
-    a day). phi is `neighbour_dispersion`, at least 1. Where it is above 1 it was measured on few cells, and the penalty
-    is the quantile of F with 1 and that many degrees whose tail is that of the penalty under chi-square with 1. A span
+    a day). phi is `neighbour_dispersion`, at least 1. A phi above 1 was measured on few cells, so the penalty is then
+    the quantile of F with 1 and that many degrees that has the same tail as the penalty under chi-square with 1. A span
     with events and without exposure is not allowed.
 
     The limits of a change point are quantiles of its posterior given its two spans, with Jeffreys' priors of their
@@ -167,7 +167,7 @@ def find_rate_changes(
 
 
 def _freedom(time: NDArray[np.float64]) -> float:
-    """Degrees of freedom of a dispersion from neighbours: differences that overlap tell two thirds of what n tell."""
+    """Return the degrees of freedom of a dispersion from neighbours: overlapping differences count two thirds each."""
     return max(1.0, 2.0 / 3.0 * float(np.count_nonzero((time[:-1] > 0) & (time[1:] > 0))))
 
 
@@ -201,7 +201,7 @@ def _located(
     dispersion: float,
     confidence_level: float,
 ) -> tuple[int, int]:
-    """Find between which cells a change lies, `cells` being those where it may; running sums start with its spans."""
+    """Return the limits of a change among `cells`, where it may be; running sums start with its spans."""
     log_probability = np.zeros(cells.size)
     for k, t in (
         (events[cells] - events[0], exposed[cells] - exposed[0]),
@@ -243,7 +243,7 @@ def laplace_trend(event_count: ArrayLike, exposure: ArrayLike) -> TrendTest:
     variance of s under p. With cells that are small and alike it becomes Laplace's
     ``(mean(s) - S/2) / (S sqrt(1 / 12K))``. Events in groups scatter more, sums of probabilities less: as Lewis and
     Robinson do with times between events, the score is divided by the root of the dispersion, here that of
-    `neighbour_dispersion`, and held against Student's t with as many degrees as the dispersion rests on. Without a
+    `neighbour_dispersion`, and compared with Student's t with the degrees of freedom of the dispersion. Without a
     trend 8 to 12% of series have p < 0.1, with 0.3 to 20 events a day, alone or in groups, over 26 days and more.
 
     Limitations: the score of a trend that goes up and comes down again is 0. If groups of events span many cells, the

@@ -1,7 +1,7 @@
 """Whether to trust a health check: the share of its onsets that were true, how early it is, what dropping it loses.
 
-An onset is followed to a failure of its component. One that could not be followed for long enough is neither true nor
-false: the limits allow for either.
+An onset is followed to a failure of its component. An onset that could not be followed for long enough is neither true
+nor false: the limits allow for both.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 
 KEEP, TUNE, DROP, CANNOT_TELL = "keep", "tune", "drop", "cannot tell"
 KEEP_ABOVE, DROP_BELOW = 0.5, 0.2
-"""A check is kept when surely more than half of its onsets are true, and dropped when surely fewer than a fifth are."""
+"""A check is kept if surely more than half of its onsets are true, and dropped if surely fewer than a fifth are."""
 MIN_FAILURES = 0.5
-"""A lead rests on half a failure at least: a few chance coincidences have none."""
+"""A lead needs at least half a failure; a few chance coincidences have none."""
 MAX_LOST, MAX_LOST_RATIO = 1.0, 0.02
-"""Failures for which a dropped check may have been of use: one, or one in fifty of the cluster's."""
+"""Failures for which a dropped check may have been useful: one, or one in fifty of the cluster's."""
 EARLY_SECONDS = 60.0
-"""An onset so long before the end of a job leaves time to act on it."""
+"""An onset this long before the end of a job, in seconds, leaves time to act."""
 
 
 def beyond_chance(count: float, chance_count: float) -> tuple[float, float]:
-    """Give how many of O are beyond mu by chance, each with ``max(0, 1 - mu / O)``, and the variance of that.
+    """Return how many of O are beyond mu by chance, each with ``max(0, 1 - mu / O)``, and the variance of that.
 
     >>> beyond_chance(20.0, 2.0), beyond_chance(3.0, 4.0)
     ((18.0, 1.8), (0.0, 0.0))
@@ -39,20 +39,20 @@ def beyond_chance(count: float, chance_count: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Onsets:
-    """The onsets of a check, what became of them, and how much of that would have been by chance.
+    """The onsets of a check, their outcomes, and the number of outcomes expected by chance.
 
     Attributes
     ----------
     count, judged_count
-        All onsets, and those that something proves or refutes.
+        All onsets, and those that are proved or refuted.
     true_count, doubt_variance
-        Sum of the probabilities p of those judged, chance not taken off, and ``sum p (1 - p)``.
+        Sum of the probabilities p of judged onsets, chance included, and ``sum p (1 - p)``.
     squared_count, hours
         Sum over onsets of the number in their burst, and the hours in which the check ran.
     followed_count, chance_count, rate_variance
-        Those of true_count that a failure or a repair followed, O; mu; its variance, as the rate is an estimate.
+        Onsets of true_count followed by a failure or a repair, O; mu; its variance, as the rate is an estimate.
     interrupted_count, interruption_chance_count
-        Onsets not judged as the node went out of service or booted, and how many would have been by chance.
+        Onsets not judged because the node went out of service or booted, and the number of them expected by chance.
     """
 
     count: float
@@ -69,12 +69,12 @@ class Onsets:
 
     @property
     def unknown_count(self) -> float:
-        """Onsets that nothing proves or refutes."""
+        """Onsets that are neither proved nor refuted."""
         return self.count - self.judged_count
 
     @property
     def real_count(self) -> float:
-        """Onsets judged that were true: chance is taken off."""
+        """Judged onsets that were true, without those expected by chance."""
         beyond, _ = beyond_chance(self.followed_count, self.chance_count)
         return min(self.true_count, self.judged_count) - self.followed_count + beyond
 
@@ -85,7 +85,7 @@ class Onsets:
 
     @property
     def dispersion(self) -> float:
-        """Variance over mean of the onsets in an hour, at least 1: those of one storm are no independent evidence."""
+        """Variance over mean of the onsets in an hour, at least 1: onsets of one storm are not independent evidence."""
         return max(1.0, self.squared_count / self.count - self.count / self.hours) if self.count else 1.0
 
 
@@ -95,21 +95,21 @@ def true_share(onsets: Onsets) -> Share:
     Returns
     -------
     Share
-        ``true / judged``; all `nan` where no onset could be judged. The lower limit is that with every unknown onset
-        false, the upper one that with every onset true that an interruption ended beyond chance.
+        ``true / judged``; all `nan` if no onset could be judged. For the lower limit every unknown onset is false, for
+        the upper one every onset that an interruption ended beyond chance is true.
 
     Notes
     -----
-    O onsets are followed by a failure of their component where mu would be by chance,
+    O onsets are followed by a failure of their component, and mu of these by chance,
     ``mu = sum(1 - exp(-rate * days followed))`` with the fleet's rate, so each of them is true with
     ``max(0, 1 - mu / O)``. Limits of Clopper and Pearson (`binomial_share`) with the counts over their dispersion, as
     if storms were single onsets. Doubtful onsets move the counts by normal limits of their sum, whose variance is
     ``sum p (1 - p)``; the lower one also by the variance of mu.
 
-    Onsets that were not followed long enough are unknown. Of those that an outage or a boot cut short, as many as the
-    fleet's rate of interruptions explains, and all that the end of the data or an idle node did, are like those that
-    were followed; what is beyond that may have been the fault. Assumptions: the probabilities are right on average, and
-    when data end, or nodes idle, has nothing to do with faults.
+    Onsets that were not followed long enough are unknown. Some were cut short by an outage or a boot: as many as the
+    fleet's rate of interruptions explains are like the onsets that were followed; the rest may have been the fault.
+    Those cut short by the end of the data or an idle node are all like the ones followed. Assumptions: the
+    probabilities are right on average, and the end of data and idle nodes have nothing to do with faults.
 
     References
     ----------
@@ -118,13 +118,13 @@ def true_share(onsets: Onsets) -> Share:
 
     Examples
     --------
-    Thirty onsets, of which 20 are judged and 4 true; those of ten nodes that went out of service may be true:
+    Thirty onsets, 20 of them judged and 4 true; those of ten nodes that went out of service may be true:
 
     >>> share = true_share(Onsets(30, 20, 4.0, 0.0, 30, 2000, interrupted_count=10))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
     0.2 [0.05, 0.63]
 
-    Twenty onsets are followed by a failure, where two would be by chance:
+    Twenty onsets are followed by a failure, two of them by chance:
 
     >>> share = true_share(Onsets(20, 20, 20.0, 0.0, 20, 2000, 20.0, 2.0))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
@@ -143,10 +143,10 @@ def true_share(onsets: Onsets) -> Share:
 
 
 def verdict(share: Share, useful_count: float, failure_count: float) -> str:
-    """Say what to do with a check: keep, tune (mostly false, but needed or not surely useless), drop, or cannot tell.
+    """Return the verdict on a check: keep, tune (mostly false, but needed or not surely useless), drop, or cannot tell.
 
-    `useful_count` are the failures that it alone showed or that it showed early, `failure_count` all of the cluster:
-    sums of probabilities.
+    `useful_count` are the failures that it alone showed or showed early, `failure_count` all of the cluster: sums of
+    probabilities.
 
     >>> verdict(Share(0.0, 0.0, 0.1), 0.3, 40.0), verdict(Share(0.0, 0.0, 0.1), 5.0, 40.0)
     ('drop', 'tune')
@@ -168,7 +168,7 @@ def early_count(lead_seconds: ArrayLike, weight: ArrayLike) -> float:
 def lead_quantiles(
     lead_seconds: ArrayLike, weight: ArrayLike, quantiles: tuple[float, ...] = (0.5, 0.1, 0.9)
 ) -> list[float]:
-    """Give quantiles of the time from onset to the end of the job, each failure by its probability; `nan` of too few.
+    """Return quantiles of the time from onset to the end of the job, weighted by probability; `nan` for too few.
 
     >>> lead_quantiles([-1.0, 240.0, 250.0], [0.1, 1.0, 1.0])
     [240.0, 240.0, 250.0]

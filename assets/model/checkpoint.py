@@ -1,4 +1,4 @@
-"""How often to write a checkpoint: Young's and Daly's intervals, the exact optimum, and the longest that is enough.
+"""How often to write a checkpoint: Young's and Daly's intervals, the exact optimum, and the longest sufficient one.
 
 Intervals are minutes of work between two checkpoints, without the time of the write. They minimise the time lost; the
 bandwidth that frequent writes take from others is not considered.
@@ -84,7 +84,7 @@ def daly_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> NDArr
 
 
 def optimal_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> NDArray[np.float64]:
-    """Find the interval that gives the greatest `expected_ettr_exact`; restart and queue do not move it.
+    """Return the interval with the greatest `expected_ettr_exact`; restart and queue do not change it.
 
     Parameters, returns and errors are those of `young_minutes`.
 
@@ -111,7 +111,7 @@ def optimal_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> ND
 
 
 def expected_ettr_v2(failures_per_day: ArrayLike) -> NDArray[np.float64]:
-    """Expect the ETTR of a long run the way the paper's second version does: with Young's interval and its write cost.
+    """Return the expected ETTR of a long run by the paper's second version: with Young's interval and its write cost.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def longest_minutes(
     write_minutes: ArrayLike = 0.0,
     queue_minutes: ArrayLike = 0.0,
 ) -> NDArray[np.float64]:
-    """Find the longest interval whose `expected_ettr_exact` still reaches a target.
+    """Return the longest interval with an `expected_ettr_exact` that still reaches a target.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def longest_minutes(
     Returns
     -------
     ndarray
-        Minutes; `nan` where no interval reaches the target.
+        Minutes; `nan` if no interval reaches the target.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def longest_minutes(
 
     Notes
     -----
-    Beyond `optimal_minutes` the ETTR only falls, so that the interval is found by halving.
+    Beyond `optimal_minutes` the ETTR only falls, so the interval is found by halving.
 
     Assumptions: those of `expected_ettr_exact`. The mean reaches the target; many single runs do not.
 
@@ -193,7 +193,7 @@ def longest_minutes(
     if np.any((goal <= 0) | (goal >= 1)):
         raise ValueError(f"a target lies between 0 and 1, not {target!r}")
     costs = {"restart_minutes": restart_minutes, "write_minutes": write_minutes, "queue_minutes": queue_minutes}
-    # Where writes are free the optimum is 0, which the form divides by; a split second is as good.
+    # With free writes the optimum is 0, and the form would divide by it; a fraction of a second is as good.
     reached = np.maximum(optimal_minutes(rate, write_minutes), 1e-6)
     is_in_reach = expected_ettr_exact(rate, reached, **costs) >= goal
     # Fifty times the time between failures leaves nothing of any run.

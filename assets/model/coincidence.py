@@ -20,7 +20,7 @@ NO_FAILURES = "no_failed_attempts"
 
 @dataclass(frozen=True)
 class Share:
-    """A share of attempts, 0 to 1, with its limits; all `nan` where there is nothing to take a share of."""
+    """A share of attempts, 0 to 1, with its limits; all `nan` without attempts."""
 
     value: float
     low: float
@@ -29,7 +29,7 @@ class Share:
 
 @dataclass(frozen=True)
 class ChanceResult:
-    """An attribution held against its control.
+    """An attribution compared with its control.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class ChanceResult:
     attributed
         Share of failed attempts with the evidence.
     chance
-        Share that would have it by chance: that of the control, weighted to the sizes of the failed attempts.
+        Share that would have it by chance: the control's, weighted to the sizes of the failed attempts.
     corrected
         Share of failed attempts that the evidence explains beyond chance.
     covered_ratio
-        Share of the failed attempts whose size the control knows.
+        Share of the failed attempts with a size that the control has.
     confidence_level
         Nominal probability of each interval.
     method
@@ -172,7 +172,7 @@ def chance_of_coincidence(
     control: ArrayLike,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> ChanceResult:
-    """Subtract the attributions to expect by chance from those that were made.
+    """Subtract the attributions expected by chance from those that were made.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def chance_of_coincidence(
     Returns
     -------
     ChanceResult
-        `chance` and `corrected` are `nan` where no size of the failed attempts has a control.
+        `chance` and `corrected` are `nan` if no size of the failed attempts has a control.
 
     Raises
     ------
@@ -195,8 +195,8 @@ def chance_of_coincidence(
 
     Notes
     -----
-    ``corrected = (a - p) / (1 - p)``, not below 0: of the failed attempts that the evidence does not explain, a share
-    p shows it anyway. Limits: ``a - p -/+ sqrt((a - l_a)^2 + (u_p - p)^2)`` and with the other sides, over ``1 - p``.
+    ``corrected = (a - p) / (1 - p)``, not below 0: a share p of the failed attempts that the evidence does not explain
+    shows it anyway. Limits: ``a - p -/+ sqrt((a - l_a)^2 + (u_p - p)^2)`` and with the other sides, over ``1 - p``.
 
     Assumptions: attempts that ended well meet coincidences as often as failed attempts of the same size. In fact their
     run times differ. Some of them had a real fault; chance is then overstated, and the corrected share is too low.

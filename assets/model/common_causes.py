@@ -1,4 +1,4 @@
-"""Failures of several nodes of one place at once: how many, how many by chance, and what large jobs feel of them.
+"""Failures of several nodes of one place at once: how many, how many by chance, and their effect on large jobs.
 
 Failures within minutes of each other are a burst. A burst that takes several nodes of one rack or one switch may have
 one cause there.
@@ -25,7 +25,7 @@ BURST_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class CommonCauses:
-    """What bursts took of places; arrays have one element per place, and a last one for all places together.
+    """Bursts in places; arrays have one element per place, and a last one for all places together.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class CommonCauses:
     p_value
         Probability of as many nodes in such bursts by chance.
     q_value
-        Benjamini and Hochberg's, among the places; of all together it is the p-value.
+        Benjamini and Hochberg's, among the places; for all together it is the p-value.
     share, low, high
         Share of the failures of nodes that come with others of their place, beyond chance; `nan` without a failure.
     """
@@ -52,10 +52,10 @@ class CommonCauses:
 
 
 def bursts_of(seconds: ArrayLike, is_likely: ArrayLike = True) -> NDArray[np.int64]:
-    """Give each burst a number, of failures that are in the order of their times.
+    """Assign a burst number to each of a series of failures in order of time.
 
-    Likely failures make a burst. An unlikely one belongs to the burst of the likely one that is nearest, if that is
-    near enough; otherwise it is a burst of its own, so that unlikely ones join nothing.
+    Likely failures make a burst. An unlikely one belongs to the burst of the nearest likely one, if near enough;
+    otherwise it is a burst of its own, so that unlikely ones join nothing.
 
     >>> bursts_of([0, 500, 1000, 1700]).tolist()
     [0, 0, 0, 1]
@@ -78,7 +78,7 @@ def bursts_of(seconds: ArrayLike, is_likely: ArrayLike = True) -> NDArray[np.int
 
 
 def common_causes(burst: ArrayLike, place: ArrayLike, draw: ArrayLike, chances: ArrayLike) -> CommonCauses:
-    """Count the bursts that take several nodes of one place, against what chance gives.
+    """Count the bursts that take several nodes of one place, and compare the count with chance.
 
     Parameters
     ----------
@@ -95,15 +95,15 @@ def common_causes(burst: ArrayLike, place: ArrayLike, draw: ArrayLike, chances: 
 
     Notes
     -----
-    Of a burst, ``P0 = prod (1 - c)`` is the chance that a place has none of its nodes, and ``P1 = P0 sum c / (1 - c)``
-    that it has one, c being the chances of the nodes drawn. Bursts to expect: ``sum 1 - P0 - P1``; nodes that come with
-    others of their place: ``E = sum (sum c - P1)``. With A such nodes seen, the p-value is the tail of a Poisson count
-    with mean ``E / phi`` from ``A / phi`` on, phi being their variance by chance over E, at least 1.
+    For a burst, ``P0 = prod (1 - c)`` is the chance that a place has none of its nodes, and ``P1 = P0 sum c / (1 - c)``
+    that it has one, c being the chances of the nodes drawn. Expected are ``sum 1 - P0 - P1`` bursts, and
+    ``E = sum (sum c - P1)`` nodes that come with others of their place. With A such nodes seen, the p-value is the tail
+    of a Poisson count with mean ``E / phi`` from ``A / phi`` on; phi is their variance by chance over E, at least 1.
 
     By chance the share ``e = E / sum sum c`` of the nodes of bursts comes with others of its place. Of N nodes seen in
-    bursts, ``(A - e N) / (1 - e)`` therefore have a cause in common (Abbott's correction); the share is that of K, all
-    failures. Its limits are those of A against ``K - A`` by `rate_ratio`, the variance of A being ``sum n^2`` over its
-    bursts.
+    bursts, ``(A - e N) / (1 - e)`` therefore have a cause in common (Abbott's correction); the share is that number
+    over K, all failures. Its limits are those of A against ``K - A`` by `rate_ratio`; the variance of A is
+    ``sum n^2`` over its bursts.
 
     Assumptions: nodes are drawn with replacement, which makes chance a little larger than it is.
 
@@ -166,7 +166,7 @@ def common_causes(burst: ArrayLike, place: ArrayLike, draw: ArrayLike, chances: 
 def mttf_of_job(
     nodes_taken: ArrayLike, probability: ArrayLike, job_nodes: float, machine_nodes: float, node_days: float
 ) -> MttfInterval:
-    """Work out the mean time to failure of a job that a burst ends once, however many of its nodes it takes.
+    """Return the mean time to failure of a job that a burst ends once, whatever the number of its nodes it takes.
 
     Parameters
     ----------
@@ -205,6 +205,6 @@ def mttf_of_job(
 
 
 def _with_all(values: ArrayLike, all_together: ArrayLike | None = None) -> Floats:
-    """Put behind the values of the places that of all of them, their sum unless it is given."""
+    """Append the value of all places together to those of the places, by default their sum."""
     array = np.asarray(values, dtype=float)
     return np.append(array, array.sum() if all_together is None else all_together)

@@ -1,7 +1,7 @@
 """Expected share of a run's time that is productive (ETTR), in the published linear form and in the exact renewal form.
 
-Both take the failures per day of the whole job (nodes x failures per node-day) and durations in minutes, broadcast
-against each other, so that a grid is one call. Measuring ETTR from a scheduler's records is not done here.
+Both take the failures per day of the whole job (nodes x failures per node-day) and durations in minutes. Inputs are
+broadcast, so that a grid is one call. Measuring ETTR from a scheduler's records is not done here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def expected_ettr(
     queue_minutes: ArrayLike = 0.0,
     productive_days: ArrayLike = np.inf,
 ) -> NDArray[np.float64]:
-    """Expect the ETTR of a run by the paper's formula, which is linear in the failure rate.
+    """Return the expected ETTR of a run by the paper's formula, which is linear in the failure rate.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def expected_ettr(
     Returns
     -------
     ndarray
-        Ratio 0 to 1, of the inputs' common shape; `nan` where an input is `nan`.
+        Ratio 0 to 1, of the inputs' common shape; `nan` if an input is `nan`.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def expected_ettr(
     ``a / ((1 + lambda q)(1 + w/dt + u0/R) + (q/R) a)`` with ``a = 1 - lambda (u0 + dt/2)``.
 
     Assumptions: no failure happens during a restart or a write, and each failure loses exactly half an interval of
-    work. The formula is right while lambda (u0 + dt) is small, and too low beyond. Where `a` is below 0 the result is
+    work. The formula is right while lambda (u0 + dt) is small, and too low beyond. If `a` is below 0 the result is
     0, although such a run does advance a little; use `expected_ettr_exact` there.
 
     References
@@ -84,7 +84,7 @@ def expected_ettr_exact(
     queue_minutes: ArrayLike = 0.0,
     productive_days: ArrayLike = np.inf,
 ) -> NDArray[np.float64]:
-    """Expect the ETTR of a run as a renewal process: failures also strike during restarts and writes.
+    """Return the expected ETTR of a run as a renewal process: failures also happen during restarts and writes.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def expected_ettr_exact(
 
     Notes
     -----
-    A segment of dt + w is repeated, each time after a restart u0, until no failure falls into it. Scheduled time per
+    A segment of dt + w is repeated, each time after a restart u0, until it has no failure. Scheduled time per
     productive time is then ``s = exp(lambda u0) (exp(lambda (dt + w)) - 1) / (lambda dt)``, the first start adds
     ``(exp(lambda u0) - 1) / (lambda R)``, and with the queue
     ``ETTR = 1 / (s (1 + lambda q) + q/R)``. For an infinite run this is

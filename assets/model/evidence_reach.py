@@ -1,7 +1,7 @@
-"""How much of what infrastructure failed the evidence could show: late evidence, two sources, and unexplained ends.
+"""Estimate the share of infrastructure failures that the evidence could show: late evidence, two sources, other ends.
 
-Nothing here corrects a rate. All counts are of attempts that ended FAILED or REQUEUED: what Slurm itself blames on a
-node is never missed. The limits are of what happened, not of what another period would bring.
+Nothing here corrects a rate. All counts are of attempts that ended FAILED or REQUEUED: failures that Slurm itself
+attributes to a node are never missed. The limits are for what happened, not for another period.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.prediction import prediction_interval
 
 MIN_COMMON = 7.0
-"""Fewer failures that both sources saw say too little of what neither did."""
+"""Fewer failures that both sources saw are too few to estimate what neither saw."""
 MAX_UNCOMPARED = 0.5
-"""Where more than this share of the failures could not be compared, the others do not stand for them."""
+"""If more than this share of the failures could not be compared, the others do not represent them."""
 MAX_UNEXPLAINED = 3 / 7
-"""Where the bound on unexplained ends is more than this share of the failures, it leaves a reach below 0.7. Where
-nearly all is seen it is at most 0.36 of 30 failures and more."""
+"""If the bound on unexplained ends is more than this share of the failures, the reach may be below 0.7. If nearly all
+is seen, it is at most 0.36 for 30 failures and more."""
 FEW = 30.0
-"""Of fewer failures the bound may be a larger share by chance alone."""
+"""With fewer failures the bound may be a larger share by chance alone."""
 MIN_USERS = 5
-"""Users with jobs of two sizes, below which ends that grow with nodes cannot be told from habits."""
+"""Users with jobs of two sizes below which habits also explain ends that grow with nodes."""
 _TAIL = (1 - CONFIDENCE_LEVEL) / 2
 _Z = float(special.ndtri(1 - _TAIL))
 
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Count:
-    """A number of ends that is estimated, with its limits; none is negative."""
+    """An estimated number of ends with its limits; none is negative."""
 
     value: float
     low: float
@@ -45,16 +45,16 @@ class Count:
 
 @dataclass(frozen=True)
 class Sources:
-    """Failures of one category by what saw them, as sums of their probabilities.
+    """Failures of one category by the sources that saw them, as sums of their probabilities.
 
     Attributes
     ----------
     common, kernel_only, checks_only
         Seen by kernel messages and by health checks, or by one of them.
     uncompared
-        Failures where one of the two logs was not there, or whose evidence is of another kind.
+        Failures with one of the two logs missing, or with evidence of another kind.
     is_shown_by_both
-        By the rules, each of the two can show the category.
+        Whether each of the two can show the category, by the rules.
     """
 
     category: str
@@ -66,34 +66,34 @@ class Sources:
 
     @property
     def has_enough(self) -> bool:
-        """Both saw enough to be compared."""
+        """Whether both saw enough to be compared."""
         return _is_enough(self.common)
 
     @property
     def compared(self) -> float:
-        """What the two sources saw together."""
+        """Failures that the two sources saw together."""
         return self.common + self.kernel_only + self.checks_only
 
     def __add__(self, other: Sources) -> Sources:
-        """Add what another period, or another category that is pooled with this one, holds."""
+        """Add the failures of another period, or of another category that is pooled with this one."""
         names = ("common", "kernel_only", "checks_only", "uncompared")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 @dataclass(frozen=True)
 class TwoSources:
-    """What neither source saw, by what each of them saw of the other's.
+    """Failures that neither source saw, estimated from what each saw of the other's.
 
     Attributes
     ----------
     unseen
-        None where it cannot be told.
+        None if it is unknown.
     compared
-        Failures that it rests on.
+        Failures behind the estimate.
     common
         Failures that both saw, of all categories that each of the two can show.
     one_sided
-        Categories that one source alone can show, those with most failures first.
+        Categories that only one source can show, most failures first.
     """
 
     unseen: Count | None
@@ -103,20 +103,20 @@ class TwoSources:
 
     @property
     def has_enough(self) -> bool:
-        """Both saw enough to be compared."""
+        """Whether both saw enough to be compared."""
         return _is_enough(self.common)
 
 
 def _is_enough(common: float) -> bool:
-    # Of seven failures that are as good as certain, the probabilities add up to a little less.
+    # The probabilities of seven nearly certain failures add up to a little less than seven.
     return round(common, 1) >= MIN_COMMON
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The share of what infrastructure failed that was counted; `nan` where it cannot be told.
+    """The share of infrastructure failures that was counted; `nan` if it is unknown.
 
-    `is_at_most`: the share is no higher, and may be lower, since one source alone cannot tell what it never shows.
+    `is_at_most`: the share may be lower, since one source alone cannot show what it misses.
     """
 
     value: float
@@ -134,30 +134,30 @@ def late_excess(
     control_onsets: float,
     control_windows: float,
 ) -> Count:
-    """Count the ends with evidence soon after the window of attribution, beyond those that chance explains.
+    """Count the ends with evidence soon after the window of attribution, beyond those expected by chance.
 
     Parameters
     ----------
     node_counts, end_counts
-        Ends without evidence in the window: how many there were, by the number of their nodes; shape (n,).
+        Ends without evidence in the window: their number, by the number of their nodes; shape (n,).
     seen_count
-        Those with an onset of evidence on one of their nodes in the late window.
+        Ends with an onset of evidence on one of their nodes in the late window.
     control_hits, control_windows
-        The late windows of the nodes of completed attempts: how many held an onset, and all of them.
+        The late windows of the nodes of completed attempts: those with an onset, and all of them.
     control_onsets
-        Onsets that they held: attempts that share a node, or end one after the other, see the same one.
+        Onsets in these windows: attempts that share a node, or end one after the other, see the same one.
 
     Returns
     -------
     Count
-        Limits by what chance may bring, a negative binomial count, given what it brought to completed attempts. Without
-        any of these every end that saw an onset may be chance.
+        Limits by chance, a negative binomial count, given its number for completed attempts. Without completed
+        attempts every end that saw an onset may be chance.
 
     Notes
     -----
-    The ends seen less those to expect by chance, at least 0. Chance shows an onset in a node's window with the
+    The ends seen minus those expected by chance, at least 0. Chance shows an onset in a node's window with the
     probability ``q = control_hits / control_windows``, so that an end on n nodes has ``(1 - (1 - q)^n) / q`` windows.
-    What these bring is predicted by `prediction_interval` from the control's onsets, times its hits per onset.
+    `prediction_interval` predicts the hits in these from the control's onsets, times its hits per onset.
 
     Assumption: ends without evidence meet coincidences as often, per node and window, as completed attempts do.
 
@@ -171,7 +171,7 @@ def late_excess(
     nodes, ends = np.asarray(node_counts, dtype=float), np.asarray(end_counts, dtype=float)
     if control_windows <= 0:
         return Count(0.0, 0.0, seen_count)
-    # An end sees an onset on any of its nodes, so that those on many nodes have somewhat fewer windows than nodes.
+    # An end sees an onset on any of its nodes, so ends on many nodes have somewhat fewer windows than nodes.
     chance = min(control_hits / control_windows, 0.5)
     windows = ends @ nodes if chance == 0 else ends @ -np.expm1(nodes * math.log1p(-chance)) / chance
     onsets = prediction_interval(control_onsets, control_windows, windows)
@@ -186,10 +186,10 @@ def two_sources(categories: Sequence[Sources]) -> TwoSources:
 
     Notes
     -----
-    Chapman's estimate, ``m10 m01 / (m11 + 1)``, of each category with `MIN_COMMON` failures that both saw; the others
-    are pooled, and a pool with fewer is not compared. Limits are log-normal; where one source saw all that the other
-    did, the upper one supposes that it may miss as many as that count allows. Assumption: given a failure, the sources
-    see it independently. Where they go together, what was missed is more than is told here.
+    Chapman's estimate, ``m10 m01 / (m11 + 1)``, for each category with `MIN_COMMON` failures that both saw. The others
+    are pooled, and a pool with fewer is not compared. Limits are log-normal; if one source saw all that the other did,
+    the upper one assumes that it may miss as many as that count allows. Assumption: given a failure, the sources see
+    it independently. If they see the same failures more often than that, more was missed than estimated here.
 
     References
     ----------
@@ -225,13 +225,13 @@ def _chapman(category: Sources) -> Count:
         variance = (both + first + 1) * (both + second + 1) * first * second / ((both + 1) ** 2 * (both + 2))
         factor = math.exp(_Z * math.sqrt(math.log1p(variance / unseen**2)))
         return Count(unseen, unseen / factor, unseen * factor)
-    # Of `both` failures the one source missed none: with this chance for each, that happens once in twenty times.
+    # The one source missed none of `both` failures: with this chance for each, that happens once in twenty times.
     missed = 1 - _TAIL ** (1 / both)
     return Count(0.0, 0.0, max(first, second) * missed / (1 - missed))
 
 
 def _sum_of(counts: Sequence[Count]) -> Count:
-    """Add independent counts; the distances of their limits add as squares. What is below one end may be none."""
+    """Add independent counts; the distances of their limits add as squares. A limit below 0 becomes 0."""
     value = sum(count.value for count in counts)
     low = value - math.hypot(*(count.value - count.low for count in counts))
     return Count(value, low if low >= 1 else 0.0, value + math.hypot(*(count.high - count.value for count in counts)))
@@ -240,12 +240,12 @@ def _sum_of(counts: Sequence[Count]) -> Count:
 def unexplained_bound(
     *, users: ArrayLike, runtime_classes: ArrayLike, node_counts: ArrayLike, failed: ArrayLike, days: ArrayLike
 ) -> float:
-    """Bound how many ends without evidence grow with the nodes that an attempt held, as faults of machines do.
+    """Bound the number of ends without evidence that grow with the nodes of an attempt, as faults of machines do.
 
     Parameters
     ----------
     users, runtime_classes, node_counts
-        What the attempts of a cell have in common, shape (n,). The ends of a class differ by less than a factor of two.
+        What the attempts of a cell have in common, shape (n,). The limits of a class differ by up to a factor of two.
     failed
         Attempts that ended FAILED or REQUEUED without evidence while their runtime was of the class.
     days
@@ -254,15 +254,15 @@ def unexplained_bound(
     Returns
     -------
     float
-        Upper limit; `nan` where fewer than `MIN_USERS` users ran jobs of two sizes. It is a bound and no estimate: the
+        Upper limit; `nan` if fewer than `MIN_USERS` users ran jobs of two sizes. It is a bound and no estimate: the
         errors of users grow with nodes, too.
 
     Notes
     -----
-    Poisson counts with ``E(failed) = (a + b node_count) days``, an `a` of each user and runtime class and one `b`, none
-    of them negative; the limit is that of the profile likelihood of `b`, one-sided at 95%.
+    Poisson counts with ``E(failed) = (a + b node_count) days``, one `a` per user and runtime class and a common `b`,
+    none negative. The limit is that of the profile likelihood of `b`, one-sided at 95%.
 
-    Assumption: faults of machines grow in proportion to nodes, and a user's errors by no less than 0. Errors that grow
+    Assumption: faults of machines grow in proportion to nodes, and a user's errors do not decrease. Errors that grow
     with nodes make the bound too high.
     """
     user, runtime_class, size = (np.asarray(values, dtype=float) for values in (users, runtime_classes, node_counts))
@@ -275,7 +275,7 @@ def unexplained_bound(
 
 
 class _Profile:
-    """The likelihood of the share of failures that grows with node-days, all else at its best."""
+    """The likelihood of the share of failures that grows with node-days, maximised over all else."""
 
     def __init__(self, stratum: NDArray[np.intp], failed: Floats, days: Floats, node_days: Floats) -> None:
         kept = (np.bincount(stratum, weights=failed) > 0)[stratum] & (days > 0)
@@ -285,7 +285,7 @@ class _Profile:
         self._all = self._by_stratum(self._days)
 
     def upper_limit(self) -> float:
-        """Give the largest rate per node-day that the counts allow."""
+        """Return the largest rate per node-day that the counts allow."""
         top = (float(self._failed.sum()) + 3.0) / (self._lost_days + float(self._node_days.sum()))
         best = _root(lambda rate: self._at(rate)[1], 0.0, top) if self._at(0.0)[1] > 0 else 0.0
         least = self._at(best)[0] - _Z**2 / 2
@@ -294,10 +294,10 @@ class _Profile:
         return _root(lambda rate: self._at(rate)[0] - least, best, top)
 
     def _at(self, rate: float) -> tuple[float, float]:
-        """Give the profile's log-likelihood at a rate and its slope there."""
+        """Return the profile's log-likelihood at a rate and its slope there."""
         grown = rate * self._node_days
         # Newton's steps climb to the share of each stratum that does not grow from below, because the slope is convex.
-        # A step that leads below nothing ends there.
+        # A step below 0 ends at 0.
         share = np.maximum(0.0, self._by_stratum(self._failed - grown)) / self._all
         for _ in range(50):
             mean = np.maximum(share[self._stratum] * self._days + grown, 1e-300)
@@ -327,7 +327,7 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
 
 
 def leaves_room(counted: float, unexplained_high: float) -> bool:
-    """Tell whether the bound on unexplained ends is more than the habits of users and chance leave.
+    """Return whether the bound on unexplained ends is more than habits of users and chance explain.
 
     >>> leaves_room(44.0, 59.0), leaves_room(44.0, 15.0), leaves_room(7.0, 4.0), leaves_room(44.0, math.nan)
     (True, False, False, False)
@@ -336,7 +336,7 @@ def leaves_room(counted: float, unexplained_high: float) -> bool:
 
 
 def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained_high: float = math.nan) -> Reach:
-    """Compute the share of the failures that was counted: by late evidence or by two sources, whichever leaves less.
+    """Compute the counted share of the failures: by late evidence or by two sources, whichever is smaller.
 
     Parameters
     ----------
@@ -348,19 +348,19 @@ def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained
     Returns
     -------
     Reach
-        The bound on unexplained ends lowers `low` where it leaves room. Where the sources cannot be compared, the value
-        is the most that late evidence leaves, with that bound as its lower limit; `nan` where chance alone explains the
-        late evidence.
+        The bound on unexplained ends lowers `low` if it leaves room. If the sources cannot be compared, the value is
+        the upper bound from late evidence, with the bound on unexplained ends as lower limit; `nan` if chance alone
+        explains the late evidence.
 
     Notes
     -----
-    ``counted / (counted + missed)``, where missed are the late excess, or what two sources did not see.
+    ``counted / (counted + missed)``, where missed is the late excess, or the failures that two sources did not see.
 
     Assumptions: those of the three functions. Faults that leave no trace in any source are in the bound alone.
 
     Examples
     --------
-    60 failures counted and some 40 late; and one source alone:
+    60 failures counted and some 40 late; then one source alone:
 
     >>> late = Count(40.0, 30.0, 48.0)
     >>> reach = evidence_reach(60.0, late, TwoSources(Count(10.0, 5.0, 20.0), 60.0, 30.0, ()))
@@ -383,7 +383,7 @@ def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained
 
 
 def _share(counted: float, missed: Count) -> tuple[float, float, float]:
-    """Give the share that was counted, its lower and its upper limit."""
+    """Return the counted share, its lower and its upper limit."""
     if counted <= 0:
         return (1.0, 1.0, 1.0) if missed.value <= 0 else (0.0, 0.0, 0.0 if missed.low > 0 else 1.0)
     value, low, high = (counted / (counted + count) for count in (missed.value, missed.high, missed.low))

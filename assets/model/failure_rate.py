@@ -1,4 +1,4 @@
-"""Rates of rare events: a count, an exposure, and exact Poisson limits; beside them the paper's Gamma quantiles.
+"""Rates of rare events: a count, an exposure, and exact Poisson limits, with the paper's Gamma quantiles.
 
 A rate is per unit of the exposure that went in: failures over node-days are failures per node-day, so that
 6.5 per 1,000 node-days is 0.0065. Without exposure nothing is stated: value and limits are `nan`.
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 CONFIDENCE_LEVEL = 0.90
-"""Of all limits, unless another level is asked for."""
+"""Of all limits, unless another level is given."""
 
 GARWOOD = "garwood"
 GARWOOD_UPPER_LIMIT = "garwood_upper_limit"
@@ -23,18 +23,18 @@ NO_EXPOSURE = "no_exposure"
 
 @dataclass(frozen=True)
 class RateInterval:
-    """Rates with their limits, and what they rest on; all arrays have one shape.
+    """Rates with their limits, and the counts and exposures behind them; all arrays have one shape.
 
     Attributes
     ----------
     event_count, exposure
-        What was counted, and over how much.
+        Counted events, and the exposure over which they were counted.
     value, low, high
-        Events per unit of exposure; `nan` where there is no exposure.
+        Events per unit of exposure; `nan` without exposure.
     confidence_level
         Nominal probability that [low, high] covers the true rate.
     method
-        Which limits these are, element by element: one of the constants of this module.
+        The method of the limits, element by element: one of the constants of this module.
     dispersion
         Variance of the count over its mean; 1 for events that come one by one and are certain.
     """
@@ -66,7 +66,7 @@ def garwood_interval(
     Returns
     -------
     RateInterval
-        Per unit of exposure. With k = 0 the value is 0, `low` is 0 and only `high` tells something
+        Per unit of exposure. With k = 0 the value and `low` are 0, and only `high` is informative
         (method `garwood_upper_limit`). With T = 0, or `nan` in either input, everything is `nan` (`no_exposure`).
 
     Raises
@@ -123,7 +123,7 @@ def dispersed_interval(
     Returns
     -------
     RateInterval
-        As from `garwood_interval`, and the same numbers where k is whole and phi is 1; otherwise the method is
+        As from `garwood_interval`, and the same numbers if k is whole and phi is 1; otherwise the method is
         `garwood_dispersed`.
 
     Raises

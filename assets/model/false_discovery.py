@@ -1,4 +1,4 @@
-"""How many of the names that many tests give are wrong: Benjamini and Hochberg's q-values, and the share allowed."""
+"""The share of wrong names among the results of many tests: Benjamini and Hochberg's q-values."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
 FALSE_DISCOVERIES = 0.05
-"""Share of wrong names or verdicts that those of a cluster may be expected to have."""
+"""Expected share of wrong names or verdicts that is allowed in a cluster."""
 
 
 def false_discovery(p_value: ArrayLike) -> NDArray[np.float64]:
-    """Return the smallest share of wrong names in a list that has this one, for each p-value.
+    """Return for each p-value the smallest share of wrong names in a list that has it.
 
     Parameters
     ----------
     p_value
-        Of all tests of the family; `nan` where nothing was tested, which is no part of it.
+        Of all tests of the family; `nan` if nothing was tested, which is no part of it.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def false_discovery(p_value: ArrayLike) -> NDArray[np.float64]:
     -----
     Of m tests the q-value of the i-th smallest p-value is the least ``p_j m / j`` of all j from i on, at most 1.
 
-    Assumption: the tests are independent, or go together.
+    Assumption: the tests are independent or positively dependent.
 
     References
     ----------

@@ -1,7 +1,6 @@
 """Forecasts of a month's failures from the months before, and their scores once the month is over.
 
-A forecast is a distribution. Its score is the probability that it gave to what happened; another measure is whether its
-limits held.
+A forecast is a distribution. Its score is its probability of what happened; another measure is whether its limits held.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ MIN_MEAN = 1e-9
 
 @dataclass(frozen=True)
 class CountForecast:
-    """Negative binomial distributions of counts to come; all arrays have one shape.
+    """Negative binomial distributions of future counts; all arrays have one shape.
 
     Attributes
     ----------
     mean
         Expected count.
     shape
-        1 over the relative variance beyond Poisson: small where little is known or months differ.
+        1 over the relative variance beyond Poisson: small if little is known or months differ.
     low, high
         Whole numbers between which the count falls.
     confidence_level
@@ -43,7 +42,7 @@ class CountForecast:
     confidence_level: float
 
     def log_score(self, count: ArrayLike) -> NDArray[np.float64]:
-        """Give the natural logarithm of the probability of what happened: 0 at best, lower is worse.
+        """Return the natural logarithm of the probability of what happened: 0 at best, lower is worse.
 
         Parameters
         ----------
@@ -63,7 +62,7 @@ class CountForecast:
         return np.reshape(np.array(scores, dtype=np.float64), happened.shape)
 
     def holds(self, count: ArrayLike) -> NDArray[np.bool_]:
-        """Tell whether what happened, rounded to a whole number, lies within the limits."""
+        """Return whether what happened, rounded to a whole number, is within the limits."""
         happened = np.round(np.asarray(count, dtype=float))
         return (self.low <= happened) & (happened <= self.high)
 
@@ -79,7 +78,7 @@ def forecast_count(
     exposure_variance: float = 0.0,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> CountForecast:
-    """Forecast how many failures of a whole cluster a month will bring, from those of the months before.
+    """Forecast the failures of a whole cluster in a month from those of the months before.
 
     Parameters
     ----------
@@ -90,11 +89,11 @@ def forecast_count(
     future_exposure
         Exposure t of the month, 0 or more.
     variation
-        How the months before differ.
+        Variation between the months before.
     future_days
         Days of the month.
     exposure_variance
-        Variance over squared mean of the future exposure, where it too is a forecast.
+        Variance over squared mean of the future exposure, if it is a forecast as well.
     confidence_level
         1 - a, between 0 and 1.
 
@@ -110,10 +109,10 @@ def forecast_count(
 
     Notes
     -----
-    With ``phi = V / k``, the mean is ``(k / phi + 1/2) phi t / T``. The relative variance of what the month's true
-    mean may be is ``1 / (k / phi + 1/2)`` for the doubt about the rate, that of `MonthVariation.of_future` for months
-    that differ, and that of the exposure. The count itself scatters by ``phi`` times its mean, because its failures
-    come in incidents, too. The negative binomial distribution with that mean and that variance is the forecast.
+    With ``phi = V / k``, the mean is ``(k / phi + 1/2) phi t / T``. The relative variance of the month's true mean is
+    the sum of ``1 / (k / phi + 1/2)`` for the uncertainty of the rate, that of `MonthVariation.of_future` for months
+    that differ, and that of the exposure. The count itself has ``phi`` times its mean as variance, because its failures
+    come in incidents, too. The forecast is the negative binomial distribution with that mean and that variance.
 
     Assumptions: the month is like those seen. If the rate climbs, the forecast is too low.
 
@@ -134,14 +133,14 @@ def forecast_count(
     counted = event_count / phi + PRIOR_EVENTS
     mean = counted * phi * future_exposure / exposure
     relative = 1.0 / counted + float(variation.of_future(future_days)) + exposure_variance
-    # Of a mean of nothing only the doubt is left; any shape says the same.
+    # With a mean of 0 only the uncertainty is left, and any shape gives the same.
     shape = 1.0 / (relative + (phi - 1.0) / max(mean, MIN_MEAN))
     low, high = count_limits(np.asarray(mean), np.asarray(shape), confidence_level)
     return CountForecast(np.asarray(mean), np.asarray(shape), low, high, confidence_level)
 
 
 def naive_log_score(last_count: float, last_exposure: float, future_exposure: float, count: float) -> float:
-    """Score the forecaster who expects that the month will be like the last: Poisson at the last month's rate.
+    """Score a naive forecast, in which the month is like the last: Poisson at the last month's rate.
 
     Parameters
     ----------
@@ -156,7 +155,7 @@ def naive_log_score(last_count: float, last_exposure: float, future_exposure: fl
     -------
     float
         Natural logarithm of the probability of `count` under a Poisson distribution of mean
-        ``(k + 1/2) t / T``; the half failure keeps a month without any from ruling out what follows.
+        ``(k + 1/2) t / T``; with the half failure, a month without any does not rule out later ones.
 
     Examples
     --------

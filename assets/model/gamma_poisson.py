@@ -39,7 +39,7 @@ class Units:
         self._log_times = special.xlogy(count, time)
 
     def log_density(self, group: Group) -> Floats:
-        """Give the log-probability of each count, fractional ones by the same formula.
+        """Return the log-probability of each count, fractional ones by the same formula.
 
         Notes
         -----
@@ -65,7 +65,7 @@ class Units:
         return density
 
     def slopes(self, group: Group) -> tuple[Floats, Floats]:
-        """Differentiate the log-density by log rate and by log shape."""
+        """Return the derivatives of the log-density by log rate and by log shape."""
         inverse = group.shape / group.rate
         total = inverse + self._time
         by_rate = (group.shape + self._count) * inverse / total - group.shape
@@ -79,18 +79,18 @@ class Units:
 
 
 def posterior(group: Group, count: Floats, time: Floats) -> tuple[Floats, Floats]:
-    """Shape and inverse scale of the Gamma posterior of a node's rate."""
+    """Return shape and inverse scale of the Gamma posterior of a node's rate."""
     return group.shape + count, group.shape / group.rate + time
 
 
 def mixture_probability(rate: Floats, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Give the probability that each unit's own rate lies below `rate`; `parts` as in `mixture_quantile`."""
+    """Return the probability that each unit's own rate is below `rate`; `parts` as in `mixture_quantile`."""
     below: Floats = np.sum([share * special.gammainc(shape, rate * inverse) for share, shape, inverse in parts], axis=0)
     return below
 
 
 def mixture_quantile(level: float | Floats, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Find the rate below which a unit's own rate lies with probability `level`.
+    """Return the rate that a unit's own rate is below with probability `level`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def mixture_quantile(level: float | Floats, parts: Sequence[tuple[Floats, Floats
 
     Notes
     -----
-    The quantile of a mixture lies between the quantiles of its parts; it is found there by halving in the logarithm.
+    The quantile of a mixture lies between the quantiles of its parts, and is found by halving in the logarithm.
     """
     ends = [special.gammaincinv(shape, level) / inverse for _, shape, inverse in parts]
     low, high = np.log(np.min(ends, axis=0)), np.log(np.max(ends, axis=0))
@@ -114,7 +114,7 @@ def mixture_quantile(level: float | Floats, parts: Sequence[tuple[Floats, Floats
 
 
 def checked(event_count: ArrayLike, exposure: ArrayLike) -> tuple[Floats, Floats]:
-    """Take counts and exposures as arrays, or say what is impossible about them."""
+    """Return counts and exposures as arrays; raise `ValueError` for impossible ones."""
     count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
     if count.shape != time.shape:
         raise ValueError(f"counts and exposures have one shape, not {count.shape} and {time.shape}")

@@ -1,7 +1,7 @@
-"""Does a fitted hazard describe times to failure that are mostly censored? Both measures work on Cox-Snell residuals.
+"""Test whether a fitted hazard describes times to failure that are mostly censored, by Cox-Snell residuals.
 
-The residual of a job is the cumulative hazard the model gives it over the time it was watched. If the model is true,
-residuals are times to failure of a unit exponential, censored where the jobs were.
+The residual of a job is the model's cumulative hazard over the time it was watched. If the model is true, residuals are
+times to failure of a unit exponential, censored where the jobs were.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from scipy import stats
 
 MAX_SPANS = 10
 EVENTS_PER_SPAN = 5
-"""Failures to expect in each span of age, at least."""
+"""Fewest expected failures in each span of age."""
 
 
 def kaplan_meier_distance(
     residual: ArrayLike, entry_residual: ArrayLike, event_count: ArrayLike, job_count: ArrayLike
 ) -> float:
-    """Measure how far Kaplan and Meier's survival of the residuals is from ``exp(-r)`` at most.
+    """Return the largest distance of Kaplan and Meier's survival of the residuals from ``exp(-r)``.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def span_test(
     Notes
     -----
     Up to 10 spans with an equal number of expected failures, at least 5 in each. The statistic
-    ``sum((observed - expected)^2 / expected)`` is taken for chi-square with ``spans - parameters`` degrees: no further
-    one is lost to the total, which agrees because the scale is fitted.
+    ``sum((observed - expected)^2 / expected)`` is compared with chi-square with ``spans - parameters`` degrees: the
+    total costs no further degree, because the fitted scale makes it agree.
 
     Limitations: with few failures the test finds nothing. With tens of thousands it finds differences that do not
     matter.
@@ -121,7 +121,7 @@ def span_test(
 
 
 def _watched(residual: NDArray[np.float64], jobs: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum the residuals, each cut off at `at`."""
+    """Sum the residuals, each limited to `at`."""
     order = np.argsort(residual, kind="stable")
     ordered, weight = residual[order], jobs[order]
     ended = np.concatenate([[0.0], np.cumsum(weight * ordered)])

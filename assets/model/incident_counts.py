@@ -3,8 +3,8 @@
 One broken switch fails many attempts at once, so a count of attempts varies more than a Poisson count. A failure that
 was inferred from a health check is a failure only with some probability. Both widen the limits of a rate.
 
-An incident I of a population has the probability w that it is real, the greatest of its members' probabilities p, and
-holds ``m = sum p / w`` attempts if it is. All counts here are sums over the incidents of one population.
+An incident I of a population has the probability w that it is real, the greatest of its members' probabilities p. If
+it is real, it has ``m = sum p / w`` attempts. All counts here are sums over the incidents of one population.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class IncidentCounts:
-    """What the incidents of each group add up to; all arrays have shape (groups,).
+    """Sums over the incidents of each group; all arrays have shape (groups,).
 
     Attributes
     ----------
     attempt_count
-        Attempts to expect, k = sum w m, which is the sum of p.
+        Expected attempts, k = sum w m, which is the sum of p.
     attempt_variance
         V = sum w m^2 (2 - w), in squared attempts.
     incident_count
-        Incidents to expect, sum w.
+        Expected incidents, sum w.
     incident_variance
         sum w (2 - w), in squared incidents.
     """
@@ -44,19 +44,19 @@ class IncidentCounts:
 def count_incidents(
     group: ArrayLike, incident_probability: ArrayLike, attempts_per_incident: ArrayLike, group_count: int
 ) -> IncidentCounts:
-    """Add up incidents by group, for instance by cluster and population.
+    """Sum incidents by group, for instance by cluster and population.
 
     Parameters
     ----------
     group
-        Group of each incident, shape (n,), whole numbers from 0 to group_count - 1. An incident that has attempts in
-        several populations is a row of each of them, with the attempts it has there.
+        Group of each incident, shape (n,), whole numbers from 0 to group_count - 1. An incident with attempts in
+        several populations has a row in each of them, with its attempts there.
     incident_probability
         w, shape (n,), above 0 and at most 1.
     attempts_per_incident
         m, shape (n,), 1 or more.
     group_count
-        Number of groups, also of those without an incident.
+        Number of groups, including those without an incident.
 
     Returns
     -------
@@ -70,13 +70,13 @@ def count_incidents(
 
     Notes
     -----
-    Real incidents are taken as a Poisson process and each as real with its own w. The variance of k about the expected
-    number of failed attempts is then the sum of two parts: ``sum w m^2``, the scatter of a compound Poisson count, and
-    ``sum w (1 - w) m^2``, the doubt whether each incident is real.
+    Real incidents are treated as a Poisson process, and each is real with its own w. The variance of k about the
+    expected number of failed attempts is the sum of two parts: ``sum w m^2``, the scatter of a compound Poisson count,
+    and ``sum w (1 - w) m^2``, the uncertainty whether each incident is real.
 
     Examples
     --------
-    Two groups; the second has no incident. Of the first, three attempts failed together, one alone, and one perhaps:
+    Two groups; the second has no incident. In the first, three attempts failed together, one alone, and one perhaps:
 
     >>> counts = count_incidents([0, 0, 0], [1.0, 1.0, 0.5], [3, 1, 1], group_count=2)
     >>> counts.attempt_count.tolist(), counts.attempt_variance.tolist()
@@ -123,7 +123,7 @@ def weighted_interval(
     Returns
     -------
     RateInterval
-        Per unit of exposure. Garwood's own where every incident is certain and has one attempt.
+        Per unit of exposure. Garwood's own limits if every incident is certain and has one attempt.
 
     Raises
     ------
@@ -132,8 +132,8 @@ def weighted_interval(
 
     Notes
     -----
-    Garwood's limits at shape ``k / phi`` over ``T / phi`` with ``phi = V / k``, and 1 where k = 0. As m >= 1 and
-    w <= 1, phi is never below 1. Where all p = 1, phi is the ``sum m^2 / sum m`` of a compound Poisson count.
+    Garwood's limits at shape ``k / phi`` over ``T / phi`` with ``phi = V / k``, and 1 if k = 0. As m >= 1 and w <= 1,
+    phi is never below 1. If all p = 1, phi is the ``sum m^2 / sum m`` of a compound Poisson count.
 
     phi is not shrunk towards a common value when there are few incidents. Both directions were measured. Shrinking it
     down lowers the coverage (0.80 instead of 0.86 where 5 incidents of 3 attempts are expected). Shrinking it up does
@@ -161,6 +161,6 @@ def weighted_interval(
         raise ValueError(f"a variance is 0 or more, not {event_variance!r}")
     with np.errstate(divide="ignore", invalid="ignore"):
         dispersion = np.where(count > 0, variance / count, 1.0)
-    # Sums of floats that a database took may come to rest a last digit below 1.
+    # Sums of floats from a database may be below 1 by a last digit.
     dispersion = np.where(np.abs(dispersion - 1.0) < 1e-9, 1.0, dispersion)
     return dispersed_interval(count, exposure, dispersion, confidence_level)

@@ -1,4 +1,4 @@
-"""Limits of an expected loss: a sum over events that may be none, and of which the next period has others.
+"""Limits of an expected loss: a sum over uncertain events, as a random sample of the events of any such period.
 
 The macros `expected_loss_low` and `expected_loss_high` of dbt put the same limits on the credit statement.
 """
@@ -24,9 +24,9 @@ class LossInterval:
     Attributes
     ----------
     value, low, high
-        In the unit of the losses; without a loss 0, 0 and `nan`, as nothing says how much one would cost.
+        In the unit of the losses; without a loss 0, 0 and `nan`, as the cost of one is unknown.
     confidence_level
-        Nominal probability that [low, high] covers the loss to expect of such a period.
+        Nominal probability that [low, high] covers the expected loss in such a period.
     method
         `weighted_poisson` or `no_loss`, element by element.
     """
@@ -46,10 +46,10 @@ def loss_interval(
     Parameters
     ----------
     expected_loss
-        Sum of w m over events, where w is the probability that an event is real and m what it cost; 0 or more, `nan`
-        for unknown.
+        Sum of w m over events, where w is the probability that an event is real and m its cost; 0 or more, `nan` for
+        unknown.
     variance
-        Sum of w m^2 (2 - w): how many events there are is a Poisson count, and each may be none. In the unit squared.
+        Sum of w m^2 (2 - w): the number of events is a Poisson count, and each may be none. In the unit squared.
     largest
         The largest m: the next event may cost as much.
     confidence_level
@@ -69,10 +69,10 @@ def loss_interval(
     -----
     Gamma limits of Fay and Feuer, Statistics in Medicine 16 (1997) 791, for a weighted sum of Poisson counts: the
     scaled chi-squared quantiles of L and V, and of L + g and V + g^2 with the largest g for the upper one. The
-    quantiles are those of Wilson and Hilferty, a closed form that SQL has too. Assumptions: what an event costs is
-    known but for its checkpoints, and events are independent. Costs of jobs of 1 to 512 GPUs, each size as likely:
-    coverage of 90% limits is 92% at 100 events, 93% at 30, 85% at 10 and 77% at 5, where the largest cost to come was
-    often not seen yet.
+    quantiles are those of Wilson and Hilferty, a closed form that SQL has too. Assumptions: the cost of an event is
+    known except for its checkpoints, and events are independent. Costs of jobs of 1 to 512 GPUs, each size as likely:
+    coverage of 90% limits is 92% at 100 events, 93% at 30, 85% at 10 and 77% at 5, because the largest cost was often
+    not seen yet.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def loss_interval(
 
 
 def _scaled_quantile(mean: NDArray[np.float64], variance: NDArray[np.float64], z: float) -> NDArray[np.float64]:
-    """Give the quantile of a scaled chi-squared distribution by the cube root of Wilson and Hilferty (1931)."""
+    """Return the quantile of a scaled chi-squared distribution by the cube root of Wilson and Hilferty (1931)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         root = 1 - variance / (9 * mean**2) + z * np.sqrt(variance) / (3 * mean)
         return np.asarray(mean * np.maximum(root, 0.0) ** 3)

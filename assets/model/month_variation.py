@@ -1,7 +1,7 @@
-"""How much the failure rate of a cluster differs from month to month, beyond chance.
+"""Estimate how much the failure rate of a cluster differs from month to month, beyond chance.
 
-If a prediction takes the rate as constant, its limits are too narrow: new drivers, new checks and worn parts change
-the rate. The variation is the coefficient of variation (CV) of the months' true rates: 0.3 means that they differ by
+If a prediction assumes a constant rate, its limits are too narrow: new drivers, new checks and worn parts change the
+rate. The variation is the coefficient of variation (CV) of the months' true rates: 0.3 means that they differ by
 30%.
 """
 
@@ -20,28 +20,28 @@ from assets.model.gamma_poisson import Floats, mixture_quantile
 
 DAYS_PER_MONTH = 30.0
 USUAL_CV = 0.3
-"""Mean of the exponential distribution that the CV has before a cluster's own months tell. Published rates of whole
+"""Mean of the exponential prior of the CV, before a cluster's own months are counted. Published rates of whole
 fleets differ by a CV of 0.45 (Kokolis et al. 6.50 and 2.34, Llama 3 3.79, InfiniteHBD 4.195 and others, per 1,000
 node-days); the months of one fleet are more alike than fleets are. No fleet has published its months with their
 exposure."""
 CVS = np.linspace(0.0, 1.0, 51)
-"""Variations that are weighed."""
+"""Variations to weigh."""
 _RATES = np.linspace(-6.0, 6.0, 49)
-"""Long-run rates that are weighed, in standard deviations of the mean rate that was seen."""
+"""Long-run rates to weigh, in standard deviations of the mean rate seen."""
 
 
 @dataclass(frozen=True)
 class MonthVariation:
-    """How months differ.
+    """The variation between months.
 
     Attributes
     ----------
     relative_variance
-        CV^2 of the months' rates, no unit: of all that the months seen allow, the one whose limits are as wide.
+        CV^2 of the months' rates, no unit: the single value with limits as wide as those of all possible values.
     cv_low, cv_high
         Limits of the CV.
     concentration
-        Sum of the squared shares of the exposure in each month: 1 / months where all are alike.
+        Sum of the squared shares of the exposure in each month: 1 / months if all are alike.
     weights
         Posterior probability of each of `CVS`.
     """
@@ -58,7 +58,7 @@ class MonthVariation:
         return float(np.sqrt(self.relative_variance))
 
     def of_future(self, future_days: ArrayLike) -> np.ndarray:
-        """Say how far the rate of days to come may lie from the mean rate of the months seen, as relative variance.
+        """Return the relative variance of the rate of days to come around the mean rate of the months seen.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class MonthVariation:
 
         Notes
         -----
-        ``CV^2 (S + 1 / max(1, days / 30))`` with S the `concentration`: the mean over the months seen has itself missed
+        ``CV^2 (S + 1 / max(1, days / 30))`` with S the `concentration`: the mean over the months seen also differs from
         the long-run rate.
         """
         months = np.maximum(np.asarray(future_days, dtype=float) / DAYS_PER_MONTH, 1.0)
@@ -78,7 +78,7 @@ class MonthVariation:
 def month_variation(
     event_count: ArrayLike, exposure: ArrayLike, dispersion: float = 1.0, side: ArrayLike = 0
 ) -> MonthVariation:
-    """Estimate how much the rate differs between months: the posterior of the CV on a grid from 0 to 1.
+    """Estimate the variation of the rate between months: the posterior of the CV on a grid from 0 to 1.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def month_variation(
     exposure
         Exposure T_j of each month, shape (n,), 0 or more, such as node-days. Months without exposure do not count.
     dispersion
-        Variance over mean of a count within a month, 1 or more, as `weighted_interval` finds it.
+        Variance over mean of a count within a month, 1 or more, as from `weighted_interval`.
     side
-        Which months have one long-run rate, as a number of each month or of all.
+        The months with one long-run rate in common, as a number for each month, or one for all.
 
     Returns
     -------
@@ -104,15 +104,15 @@ def month_variation(
     Notes
     -----
     The rate of a month is Gamma distributed around the long-run rate r with shape ``1 / CV^2``, so its count is
-    negative binomial. Where incidents fail several attempts, ``k / phi`` incidents in ``T / phi`` are counted. The
+    negative binomial. If incidents fail several attempts, ``k / phi`` incidents in ``T / phi`` are counted. The
     prior of the CV is exponential with mean `USUAL_CV`, that of log r is flat; r is summed over a grid.
 
-    A prediction mixes over the posterior. That is done once: ``relative_variance`` is that of the single Gamma
-    distribution whose 90% limits are as far apart, as a ratio, as those of the mixture. So every use of the variation
-    needs one number.
+    A prediction averages over the posterior. That is done once: ``relative_variance`` is that of the single Gamma
+    distribution with 90% limits as far apart, as a ratio, as those of the mixture. So every use of the variation needs
+    one number.
 
     Assumptions: months differ independently of each other. If the rate climbs, the next month is unlike the past ones.
-    A calendar month that was only partly seen differs from others as much as a whole one.
+    A partly seen calendar month differs from others as much as a whole one.
 
     References
     ----------
@@ -144,7 +144,7 @@ def _variation(weight: Floats, concentration: float) -> MonthVariation:
 
 
 def variation_of_ratio(sides: Iterable[NDArray[np.float64]], dispersion: float = 1.0) -> MonthVariation:
-    """Estimate how much the ratio of two groups' rates differs between months.
+    """Estimate the variation between months of the ratio of two groups' rates.
 
     Parameters
     ----------
@@ -157,17 +157,17 @@ def variation_of_ratio(sides: Iterable[NDArray[np.float64]], dispersion: float =
     Returns
     -------
     MonthVariation
-        Of the ratio. Its concentration is that of alike months.
+        Of the ratio. Its concentration is that of equal months.
 
     Notes
     -----
     Given the events of both groups in a month, those of the first are binomial with the odds ``rho_j T_1 / T_2``. The
-    ratios ``rho_j`` are log-normal with the CV around one ratio for each side, which is summed over a grid. What
-    strikes both groups alike leaves them as they are.
+    ratios ``rho_j`` are log-normal with the CV around one ratio for each side, which is summed over a grid. A change
+    of both groups alike does not affect them.
 
     Examples
     --------
-    Both groups double in the third month, and their ratio stays as it was:
+    Both groups double in the third month, and their ratio stays the same:
 
     >>> counts = np.array([[30, 32, 61, 29, 33, 30], [60, 59, 122, 61, 62, 63]])
     >>> bool(variation_of_ratio([np.stack([counts, np.full((2, 6), 1000)])]).relative_variance < 0.02)
@@ -184,7 +184,7 @@ def variation_of_ratio(sides: Iterable[NDArray[np.float64]], dispersion: float =
 
 
 def _log_likelihood_of_ratio(own: Floats, other: Floats, log_odds: Floats) -> Floats:
-    """Return the log-likelihood of each of `CVS`, the ratio of a side summed out."""
+    """Return the log-likelihood of each of `CVS`, summed over the ratio of a side."""
     ratio = np.log(own.sum() / other.sum()) - np.log(np.average(np.exp(log_odds), weights=own + other))
     spread = np.sqrt(1.0 / own.sum() + 1.0 / other.sum() + CVS**2 / own.size)[:, np.newaxis, np.newaxis, np.newaxis]
     nodes, weights = np.polynomial.hermite_e.hermegauss(15)
@@ -198,16 +198,16 @@ def _log_likelihood_of_ratio(own: Floats, other: Floats, log_odds: Floats) -> Fl
 
 
 def _posterior(log_likelihoods: Iterable[Floats]) -> Floats:
-    """Weigh `CVS` by their prior and by what each series of months says."""
+    """Weigh `CVS` by their prior and by the likelihood of each series of months."""
     found = sum(log_likelihoods, -CVS / USUAL_CV)
     weight: Floats = np.exp(found - found.max())
     return weight / weight.sum()
 
 
 def _log_likelihood(count: Floats, time: Floats) -> Floats:
-    """Return the log-likelihood of each of `CVS`, the long-run rate summed out."""
+    """Return the log-likelihood of each of `CVS`, summed over the long-run rate."""
     total = count.sum()
-    # How well the mean is known depends on the CV: the grid of rates is as wide as the widest.
+    # The precision of the mean depends on the CV: the grid of rates is wide enough for the widest.
     spread = np.sqrt(1.0 / total + CVS**2 * np.sum((time / time.sum()) ** 2))[:, np.newaxis, np.newaxis]
     mean = total / time.sum() * np.exp(_RATES[:, np.newaxis] * spread) * time
     shape = (1.0 / np.maximum(CVS, 1e-3) ** 2)[:, np.newaxis, np.newaxis]
@@ -222,7 +222,7 @@ def _log_likelihood(count: Floats, time: Floats) -> Floats:
 
 
 def _as_one_gamma(weight: NDArray[np.float64]) -> float:
-    """Return the relative variance of the Gamma distribution whose limits are as far apart as those of the mixture."""
+    """Return the relative variance of the Gamma distribution with limits as far apart as those of the mixture."""
     shapes = 1.0 / np.maximum(CVS, 1e-3) ** 2
     parts = [(np.array([w]), np.array([a]), np.array([a])) for w, a in zip(weight, shapes, strict=True) if w > 1e-6]
     low, high = (float(mixture_quantile(tail, parts)[0]) for tail in _TAILS)
@@ -235,7 +235,7 @@ _TAILS = ((1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2)
 
 @cache
 def _widths() -> tuple[Floats, Floats]:
-    """Return how far apart, in the logarithm, the limits of Gamma distributions of mean 1 are, by their variance."""
+    """Return the distance, in the logarithm, of the limits of Gamma distributions of mean 1, by their variance."""
     variances = np.linspace(1e-3, 1.0, 400) ** 2
     low, high = (special.gammaincinv(1.0 / variances, tail) for tail in _TAILS)
     return np.append(0.0, np.log(high / low)), np.append(0.0, variances)

@@ -1,4 +1,4 @@
-"""Mean time to failure: measured from runtime and failures, or worked out for any size from a rate per node-day.
+"""Mean time to failure: measured from runtime and failures, or computed for any size from a rate per node-day.
 
 A job of N nodes fails at N times the rate of one node, so its MTTF is 24 / (N x failures per node-day) hours. Limits
 swap on the way: the upper limit of a rate is the lower limit of an MTTF.
@@ -24,9 +24,9 @@ class MttfInterval:
     Attributes
     ----------
     hours
-        The estimate; `nan` where no failure was seen, or nothing was exposed.
+        The estimate; `nan` if no failure was seen, or nothing was exposed.
     low, high
-        Limits in hours; without failures `low` is known all the same and `high` is `inf`.
+        Limits in hours; without failures `low` is still known and `high` is `inf`.
     confidence_level, method
         As in `RateInterval`.
     """
@@ -44,7 +44,7 @@ def nodes_of(
     fleet_gpu_count: ArrayLike = np.nan,
     fleet_node_count: ArrayLike = np.nan,
 ) -> NDArray[np.float64]:
-    """Count the nodes that hold so many GPUs, a started node as a whole one.
+    """Return the number of nodes for the GPUs of a job, rounded up to whole nodes.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def nodes_of(
 
     Notes
     -----
-    Slurm charges a job of one GPU with one node, and node-days are counted that way; a fraction of a node would
-    promise such a job eight times the life that its node has. Nodes of a fleet may differ: a job on all its GPUs has
-    all its nodes, a smaller one no more than these, and a larger one no fewer.
+    Slurm charges a job of one GPU with one node, and node-days are counted in the same way; with a fraction of a node
+    such a job would seem to live eight times as long as its node. Nodes of a fleet may differ: a job on all its GPUs
+    has all its nodes, a smaller one no more than these, and a larger one no fewer.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def nodes_of(
     nodes, fleet_nodes = np.ceil(gpus / per_node), np.asarray(fleet_node_count, dtype=float)
     bounded = np.where(gpus < fleet_gpus, np.minimum(nodes, fleet_nodes), np.maximum(nodes, fleet_nodes))
     bounded = np.where((gpus == fleet_gpus) & ~np.isnan(nodes), fleet_nodes, bounded)
-    # Where no fleet is known, the comparisons above are of NaN or 0.
+    # If no fleet is known, the comparisons above are of NaN or 0.
     return np.where((fleet_gpus > 0) & (fleet_nodes > 0), bounded, nodes)
 
 
@@ -101,8 +101,8 @@ def mttf_from_runtime(
     runtime_hours
         Wall-clock hours that all attempts of the size ran, however they ended.
     failure_variance
-        Variance of the count as `weighted_interval` takes it, where failures come in incidents or are doubtful; counts
-        need not be whole then. None: that of a Poisson count.
+        Variance of the count as for `weighted_interval`, if failures come in incidents or are uncertain; counts need
+        not be whole then. None: that of a Poisson count.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def mttf_from_runtime(
     Raises
     ------
     ValueError
-        As in `garwood_interval`, or `weighted_interval` where a variance is given.
+        As in `garwood_interval`, or in `weighted_interval` with a variance.
 
     Notes
     -----
@@ -146,7 +146,7 @@ def mttf_at_scale(rate: RateInterval, node_count: ArrayLike) -> MttfInterval:
     Returns
     -------
     MttfInterval
-        In hours; the limits are those of the rate, carried along.
+        In hours; the limits follow from those of the rate.
 
     Raises
     ------

@@ -13,18 +13,18 @@ DAYS_PER_MONTH = 30.0
 
 @dataclass(frozen=True)
 class Use:
-    """What the nodes of a cluster were used for.
+    """The use of the nodes of a cluster over some days.
 
     Attributes
     ----------
     days
-        Over which it was counted, above 0.
+        Number of days, above 0.
     node_days
         Node-days in use of each node.
     incident_loss
         GPU-hours that one incident on the node costs on average.
     attempts_gpu_hours
-        GPU-hours of all attempts that ran on the node, those on their other nodes included: nobody can lose more.
+        GPU-hours of all attempts that ran on the node, on their other nodes as well: an upper bound of the loss.
     used_gpu_hours
         GPU-hours of the node's own GPUs.
     lost_gpu_hours
@@ -46,9 +46,9 @@ class NodeSavings:
     Attributes
     ----------
     value, low, high
-        What a normal node in its place would not lose, with the limits of the node's rate.
+        Loss that a normal node in its place would avoid, with the limits of the node's rate.
     given_up
-        GPU-hours that the node's own GPUs are used for.
+        GPU-hours for which the node's own GPUs are used.
     """
 
     value: Floats
@@ -57,14 +57,14 @@ class NodeSavings:
     given_up: Floats
 
     def break_even_days(self, saved: Floats) -> Floats:
-        """Give the longest repair that pays: days of the node's use that add up to what a month saves."""
+        """Return the longest repair that pays: days of the node's use that equal the savings of a month."""
         used = np.where(self.given_up > 0, self.given_up, np.nan)
         days: Floats = saved / used * DAYS_PER_MONTH
         return days
 
 
 def node_savings(rates: tuple[Floats, Floats, Floats], normal_rate: float, use: Use) -> NodeSavings:
-    """Reckon for each node what the same use of a normal node would not lose.
+    """Return for each node the loss that a normal node with the same use would avoid.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def node_savings(rates: tuple[Floats, Floats, Floats], normal_rate: float, use: 
     ``saved = max(0, rate - normal rate) x node-days in use of 30 days x loss of one incident``, at most the GPU-hours
     of the attempts. If values sum to more than the cluster lost, all are reduced alike, and lower limits with them.
 
-    Limitations: the limits carry the doubt about the node's rate, not that about the loss or the normal rate. The
-    month to come is taken to use the node as these days did.
+    Limitations: the limits include the uncertainty of the node's rate, not that of the loss or the normal rate. The
+    month to come is assumed to use the node as these days did.
 
     Examples
     --------
-    A node that fails ten times as often, for 60 of 90 days used by jobs of which one incident costs 4 GPU-hours:
+    A node that fails ten times as often, used for 60 of 90 days by jobs that lose 4 GPU-hours in an incident:
 
     >>> one = lambda value: np.array([value])
     >>> use = Use(90.0, one(60.0), one(4.0), one(90_000.0), one(9_000.0))

@@ -20,7 +20,7 @@ from assets.model.rate_ratio import RatioInterval, common_dispersion, rate_ratio
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 MIN_NODES = 3
-"""With fewer nodes a place cannot be told from a node of it."""
+"""With fewer nodes a place cannot be separated from one of its nodes."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class PlaceRates:
     rate
         Failures of nodes per node-day.
     ratio
-        The rate over that of the rest: all other places together, without odd nodes; `nan` where it cannot be compared.
+        The rate over that of the rest: all other places together, without odd nodes; `nan` if it cannot be compared.
     information
-        Variance of the failures if the place fails as the rest does, over the dispersion; 0 where nothing is compared.
+        Variance of the failures if the place fails as the rest does, over the dispersion; 0 if nothing is compared.
     q_value
-        Smallest share of wrong names in a list of places that fail more often than the rest, if it has this place.
+        Smallest share of wrong names in a list, with this place, of places that fail more often than the rest.
     """
 
     node_count: NDArray[np.int64]
@@ -78,7 +78,7 @@ def place_rates(  # noqa: PLR0917
         One entry per node that failed in a burst, shape (failures,): its index, a number of the burst, and the
         probability that it is a failure, above 0 and at most 1.
     is_odd
-        Nodes that belong to no rest, because they are known to fail much more often than others: of each node or of
+        Nodes left out of every rest, because they are known to fail much more often than others: for each node or for
         all.
 
     Returns
@@ -90,15 +90,15 @@ def place_rates(  # noqa: PLR0917
     -----
     With ``k`` the sum of the probabilities p of a place, ``V = max(V_burst, V_burst + V_node - V_one)``. Failures of
     one burst come together: ``V_burst = sum w m^2 (2 - w)`` over bursts, w the greatest p and ``m = sum p / w``. Nodes
-    differ: ``V_node = n / (n - 1) sum (k_j - r T_j)^2`` over its n nodes, r the rate of the place. What both count is
-    taken off once: ``V_one = sum p (2 - p)``. The limits are those of `weighted_interval`. The ratio is that of
-    `rate_ratio` with the dispersion of both sides in common.
+    differ: ``V_node = n / (n - 1) sum (k_j - r T_j)^2`` over its n nodes, r the rate of the place. The part in both is
+    subtracted once: ``V_one = sum p (2 - p)``. The limits are those of `weighted_interval`. The ratio is that of
+    `rate_ratio` with the common dispersion of both sides.
 
-    The p-value is one-sided, and that of the place without the node that failed most: a place is bad if its other nodes
-    are. q-values are those of `false_discovery`.
+    The p-value is one-sided, for the place without its node with most failures: a place is bad if its other nodes are.
+    q-values are those of `false_discovery`.
 
-    Assumptions: a node's failures are known to be its own. Places share no cause that strikes them together, such as a
-    file system; it would make the places more alike than their limits say.
+    Assumptions: each failure is attributed to the right node. No common cause hits several places, such as a file
+    system; it would make the places more alike than their limits say.
 
     References
     ----------
@@ -136,7 +136,7 @@ def place_rates(  # noqa: PLR0917
 
 
 def _is_worst(place: Indices, time: Floats, node: Indices, probability: Floats) -> NDArray[np.bool_]:
-    """Mark the node of each place that failed most."""
+    """Mark the node of each place with most failures."""
     failures = np.where(time > 0, np.bincount(node, probability, minlength=len(time)), -1.0)
     order = np.lexsort((failures, place))
     is_last = np.append(np.diff(place[order]) > 0, True)
@@ -146,7 +146,7 @@ def _is_worst(place: Indices, time: Floats, node: Indices, probability: Floats) 
 
 
 def _count(place: Indices, time: Floats, node: Indices, burst: Indices, probability: Floats) -> _Counts:
-    """Add up by place what failed among the nodes with exposure."""
+    """Sum the failures of nodes with exposure by place."""
     width = int(place.max(initial=-1)) + 1
     is_counted = time[node] > 0
     node, burst, p = node[is_counted], burst[is_counted], probability[is_counted]
@@ -168,7 +168,7 @@ def _count(place: Indices, time: Floats, node: Indices, burst: Indices, probabil
 
 
 def _rest(usual: _Counts) -> tuple[Floats, Floats, Floats]:
-    """Add up the usual nodes of all other places: count, variance and node-days."""
+    """Sum the usual nodes of all other places: count, variance and node-days."""
     count, variance, node_days = (
         np.maximum(values.sum() - values, 0.0) for values in (usual.count, usual.variance, usual.node_days)
     )
@@ -176,7 +176,7 @@ def _rest(usual: _Counts) -> tuple[Floats, Floats, Floats]:
 
 
 def _information(own: _Counts, usual: _Counts) -> Floats:
-    """Return ``n s (1 - s) / phi``: n failures of a place and the rest, of which a share s is expected in the place."""
+    """Return ``n s (1 - s) / phi``: n failures of a place and the rest, with an expected share s in the place."""
     count, variance, node_days = _rest(usual)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = own.node_days / (own.node_days + node_days)

@@ -1,4 +1,4 @@
-"""How large an effect a test would have found: what a negative answer has to say."""
+"""The effect size that a test would have found, which a negative answer has to state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assets.model.false_discovery import FALSE_DISCOVERIES
 POWER = 0.8
 """Share of such effects that a test finds."""
 LARGEST_ODDS, LARGEST_RATIO = 4.0, 2.0
-"""Nothing is said to differ where a larger odds ratio or ratio of rates might have been missed."""
+"""No difference is claimed if a larger odds ratio or ratio of rates might have been missed."""
 
 
 def detectable_effect(information: ArrayLike, test_count: int) -> NDArray[np.float64]:
@@ -21,19 +21,19 @@ def detectable_effect(information: ArrayLike, test_count: int) -> NDArray[np.flo
     ----------
     information
         Null variance V of the score of each test: hypergeometric, of a log-rank test, or binomial; over the dispersion
-        where counts scatter. 0 or more, any shape.
+        if counts scatter. 0 or more, any shape.
     test_count
         Tests that are judged together.
 
     Returns
     -------
     ndarray
-        Odds ratios or ratios of rates; `inf` where nothing would be found.
+        Odds ratios or ratios of rates; `inf` if nothing would be found.
 
     Notes
     -----
     ``exp((z(1 - a / 2) + z(POWER)) / sqrt(V))`` with ``a = FALSE_DISCOVERIES / test_count``. It follows from the null
-    hypothesis alone, never from the effect that was seen.
+    hypothesis alone, never from the observed effect.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Predictions from a measured rate: how many events a future exposure will bring.
+"""Predictions from a measured rate: the number of events in a future exposure.
 
 The limits account for the uncertainty of the rate, for differences between months, and for chance. The limits of the
 rate alone are too narrow for a count.
@@ -18,17 +18,17 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE, dispersed_i
 NEGATIVE_BINOMIAL = "negative_binomial"
 POISSON = "poisson"
 PRIOR_EVENTS = 0.5
-"""Jeffreys' prior adds half an event: the posterior of a rate is Gamma(k + 1/2, T), also with k = 0."""
+"""Jeffreys' prior adds half an event: the posterior of a rate is Gamma(k + 1/2, T), even with k = 0."""
 
 
 @dataclass(frozen=True)
 class PredictionInterval:
-    """Counts to expect, with limits for a single future count; all arrays have one shape.
+    """Expected counts, with limits for a single future count; all arrays have one shape.
 
     Attributes
     ----------
     value
-        Expected count at the rate measured; `nan` where no event was seen yet or nothing was exposed.
+        Expected count at the measured rate; `nan` if no event was seen yet or nothing was exposed.
     low, high
         Whole numbers; the future count falls into [low, high], and so does `value`.
     confidence_level
@@ -60,21 +60,21 @@ def prediction_interval(
     event_count
         Events k counted, any shape; 0 or more, not necessarily whole.
     exposure
-        Exposure T they were counted over, for instance node-days; broadcast against the others.
+        Exposure T over which they were counted, for instance node-days; broadcast against the others.
     future_exposure
         Exposure t to come, in the same unit, 0 or more.
     confidence_level
         1 - a, between 0 and 1.
     dispersion
-        Variance over mean of the past count, phi, 1 or more. The future count is one of events that come one by one: a
-        single run is hit once by an incident that fails many.
+        Variance over mean of the past count, phi, 1 or more. Future events come one by one: an incident that fails
+        many runs hits a single run once.
     relative_variance
-        How far the future's true rate may lie from the past's, as variance over squared mean (`MonthVariation`).
+        Possible change of the true rate, as variance over squared mean (`MonthVariation`).
 
     Returns
     -------
     PredictionInterval
-        With k = 0 only the limits tell something; with T = 0 everything is `nan`.
+        With k = 0 only the limits are informative; with T = 0 everything is `nan`.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def prediction_interval(
     ``value = k t / T``. The limits are the a/2 and 1 - a/2 quantiles of the negative binomial distribution with
     k + 1/2 successes and probability T / (T + t): a Poisson count whose rate has the posterior Gamma(k + 1/2, T). A
     dispersion makes it Gamma(k / phi + 1/2, T / phi). A relative variance v is added to that of the Gamma distribution,
-    whose shape s becomes ``1 / (1 / s + v)`` at the same mean. Where the expectation lies outside, as when 0.04 events
-    most likely are none, the limits are widened to hold it.
+    whose shape s becomes ``1 / (1 / s + v)`` at the same mean. If the expectation is outside, for example because 0.04
+    events are most likely none, the limits are widened to include it.
 
     Assumptions: the mean rate of the future is that of the past. If the rate climbs, the prediction is too low.
 
@@ -138,7 +138,7 @@ def prediction_interval(
 def count_limits(
     mean: NDArray[np.float64], shape: NDArray[np.float64], confidence_level: float = CONFIDENCE_LEVEL
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the a/2 and 1 - a/2 quantiles of negative binomial counts.
+    """Return the a/2 and 1 - a/2 quantiles of negative binomial counts.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def count_limits(
 
 
 def gamma_shape(shape: ArrayLike, relative_variance: ArrayLike) -> NDArray[np.float64]:
-    """Widen a Gamma distribution by a relative variance, its mean kept.
+    """Widen a Gamma distribution by a relative variance at the same mean.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def gamma_shape(shape: ArrayLike, relative_variance: ArrayLike) -> NDArray[np.fl
 def prediction_at_known_rate(
     expected_count: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
 ) -> PredictionInterval:
-    """Predict a count whose expectation is taken as known: chance alone, without doubt about the rate.
+    """Predict a count with a known expectation: chance alone, without uncertainty of the rate.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _limits(
     variance: NDArray[np.float64],
     confidence_level: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find both quantiles of a count whose distribution function is `below`."""
+    """Return both quantiles of a count with the distribution function `below`."""
     tail = (1.0 - confidence_level) / 2.0
     ceiling = np.ceil(mean + 12.0 * np.sqrt(variance) + 30.0)
     return _quantile(below, tail, ceiling), _quantile(below, 1.0 - tail, ceiling)
@@ -239,9 +239,9 @@ def _limits(
 def _quantile(
     below: Callable[[NDArray[np.float64]], NDArray[np.floating]], probability: float, ceiling: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Halve [0, ceiling] down to the smallest whole number whose distribution function reaches the probability.
+    """Halve [0, ceiling] down to the smallest whole number at which the distribution function reaches the probability.
 
-    As often as the ceiling has binary digits: beyond 2^53 not every whole number is a float, and the ends never meet.
+    It takes as many steps as the ceiling has binary digits: beyond 2^53, floats skip numbers, and the ends never meet.
     """
     least, most = np.zeros_like(ceiling), ceiling
     for _ in range(int(np.max(np.frexp(ceiling)[1], initial=0))):

@@ -1,6 +1,6 @@
 """The ratio of two rates with exact limits, and the p-value of the hypothesis that the rates are equal.
 
-Given how many events there were in all, those of the first rate are binomial, whatever the rates' level: limits on the
+Given the total number of events, those of the first rate are binomial at any level of the rates, so that limits on the
 split are limits on the ratio. Counts that scatter more than Poisson counts stand for fewer events.
 """
 
@@ -26,12 +26,12 @@ class RatioInterval:
     Attributes
     ----------
     value
-        First rate over second, no unit; `nan` where the second has no event, or nothing is known.
+        First rate over second, no unit; `nan` if the second has no event, or nothing is known.
     low, high
-        Limits; `low` is 0 where the first rate has no event, `high` is `inf` where the second has none.
+        Limits; `low` is 0 if the first rate has no event, `high` is `inf` if the second has none.
     p_value
-        Two-sided, of the hypothesis that the rates are equal; below 1 - confidence_level exactly where the limits
-        leave 1 out.
+        Two-sided, of the hypothesis that the rates are equal; below 1 - confidence_level exactly if the limits exclude
+        1.
     confidence_level
         Nominal probability that [low, high] covers the true ratio.
     method
@@ -64,11 +64,11 @@ def rate_ratio(
         Events k1 over exposure T1, any shape; both 0 or more, `nan` for unknown. A count need not be whole: it may be a
         sum of probabilities.
     other_event_count, other_exposure
-        Events k2 over exposure T2 of the rate that it is divided by, in the same unit.
+        Events k2 over exposure T2 of the rate to divide by, in the same unit.
     confidence_level
         1 - a, between 0 and 1.
     dispersion
-        Variance over mean of the counts, phi, 1 or more; of both rates in common (`common_dispersion`).
+        Common variance over mean of both counts, phi, 1 or more (`common_dispersion`).
 
     Returns
     -------
@@ -82,7 +82,7 @@ def rate_ratio(
 
     Notes
     -----
-    ``ratio = (k1 / T1) / (k2 / T2)``. Of ``n = k1 + k2``, k1 is binomial with ``p = r T1 / (r T1 + T2)`` where r is
+    ``ratio = (k1 / T1) / (k2 / T2)``. Given ``n = k1 + k2``, k1 is binomial with ``p = r T1 / (r T1 + T2)`` where r is
     the true ratio. Clopper and Pearson's limits of p are ``betaincinv(k1, k2 + 1, a/2)`` and
     ``betaincinv(k1 + 1, k2, 1 - a/2)``, and each gives ``r = p / (1 - p) * T2 / T1``. The p-value is twice the smaller
     tail at r = 1, at most 1. Counts of dispersion phi enter as ``k1 / phi`` and ``k2 / phi``: the Beta distribution
@@ -146,7 +146,7 @@ def rate_ratio(
 def common_dispersion(
     event_count: ArrayLike, event_variance: ArrayLike, other_event_count: ArrayLike, other_event_variance: ArrayLike
 ) -> NDArray[np.float64]:
-    """Work out the dispersion of two counts in common, for `rate_ratio`.
+    """Compute the common dispersion of two counts, for `rate_ratio`.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ def common_dispersion(
     Returns
     -------
     ndarray
-        The variance of log(k1 / k2) over that of Poisson counts, 1 or more; 1 where neither has an event.
+        The variance of log(k1 / k2) over that of Poisson counts, 1 or more; 1 if neither has an event.
 
     Notes
     -----
-    ``(V1 / k1^2 + V2 / k2^2) / (1 / k1 + 1 / k2)``, the mean of both dispersions in which the smaller count weighs
-    more, because its scatter matters more to a ratio.
+    ``(V1 / k1^2 + V2 / k2^2) / (1 / k1 + 1 / k2)``, the mean of both dispersions with more weight on the smaller
+    count, because its scatter matters more to a ratio.
 
     Limitations: if one count is 0, only the dispersion of the other is known.
 
@@ -185,5 +185,5 @@ def common_dispersion(
 
 
 def _positive(count: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give counts of 0, whose limit is not taken from the distribution, a value that it accepts."""
+    """Replace counts of 0, whose limit does not come from the distribution, by a value that it accepts."""
     return np.where(count == 0, 1.0, count)

@@ -1,4 +1,4 @@
-"""Did repairs hold? Relapses after returns to service, and which action is followed by fewer of them.
+"""Test whether repairs held: relapses after returns to service, and which action is followed by fewer of them.
 
 Times run from a return to service to the next failure of the same kind on the same node; most are censored.
 """
@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 HOLDS_LONGER, RELAPSES_SOONER, CANNOT_TELL = "holds longer", "relapses sooner", "cannot tell"
 MINIMUM_REPAIRS, MINIMUM_RELAPSES = 5, 5
-"""Repairs that an action needs to be compared, and relapses that it and those beside it need together."""
+"""Fewest repairs of an action for a comparison, and fewest relapses of it and the other actions together."""
 
 
 @dataclass(frozen=True)
 class Spells:
-    """Times in service after repairs: how long each was watched, whether it ended in a relapse, on which node."""
+    """Times in service after repairs: the watched time of each, whether it ended in a relapse, and its node."""
 
     days: Floats
     is_relapse: NDArray[np.bool_]
@@ -34,7 +34,7 @@ class Spells:
 
     @classmethod
     def of(cls, days: ArrayLike, is_relapse: ArrayLike, node: ArrayLike) -> Spells:
-        """Make spells with the nodes numbered from 0; raise `ValueError` for a negative time."""
+        """Return spells with the nodes numbered from 0; raise `ValueError` for a negative time."""
         watched = np.asarray(days, dtype=float)
         if np.any(watched < 0):
             raise ValueError("a time in service is 0 or more")
@@ -46,7 +46,7 @@ class Spells:
 
     @property
     def censored(self) -> stats.CensoredData:
-        """The same for scipy."""
+        """Return the same for scipy."""
         return stats.CensoredData(uncensored=self.days[self.is_relapse], right=self.days[~self.is_relapse])
 
 
@@ -65,17 +65,17 @@ def relapse_share(spells: Spells, within_days: float, confidence_level: float = 
     Returns
     -------
     Share
-        `nan` where no repair was watched so long and not all relapsed before.
+        `nan` if no repair was watched that long and not all relapsed before.
 
     Notes
     -----
-    ``1 - S(t)`` by Kaplan and Meier: a repair that was watched for a shorter time counts for as long as it was watched.
-    Limits are Wilson's at the number of repairs that has the variance of Greenwood, ``n = S (1 - S) / var`` (Rothman).
-    Where nobody is censored before t, it is the number of repairs, and the limits are Wilson's own. Without a relapse,
-    or where all relapsed, it is the number that relapsed or was watched until t. Spells of one node go together: n is
-    divided by how many times larger the variance is with the influences of a node added up, if it is larger.
+    ``1 - S(t)`` by Kaplan and Meier: a repair that was watched for a shorter time counts for that time. Limits are
+    Wilson's at the number of repairs that has the variance of Greenwood, ``n = S (1 - S) / var`` (Rothman). If nobody
+    is censored before t, it is the number of repairs, and the limits are Wilson's own. Without a relapse, or if all
+    relapsed, it is the number that relapsed or was watched until t. Spells of one node are dependent: n is divided by
+    the factor by which the variance grows when the influences of a node are summed, if it is above 1.
 
-    Assumption: why watching ended has nothing to do with the fault.
+    Assumption: the reason for the end of watching has nothing to do with the fault.
 
     References
     ----------
@@ -108,7 +108,7 @@ def relapse_share(spells: Spells, within_days: float, confidence_level: float = 
 
 
 def time_to_relapse(spells: Spells) -> Share:
-    """Estimate the days in service by which the fault is back after half of the repairs.
+    """Estimate the days in service after which the fault is back after half of the repairs.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def time_to_relapse(spells: Spells) -> Share:
     Returns
     -------
     Share
-        In days. `nan` where fewer than half are known to relapse; `inf` as an upper limit that cannot be told.
+        In days. `nan` if fewer than half are known to relapse; `inf` for an unknown upper limit.
 
     Notes
     -----
@@ -141,7 +141,7 @@ def time_to_relapse(spells: Spells) -> Share:
         return UNKNOWN
     survival = stats.ecdf(spells.censored).sf
     with warnings.catch_warnings():
-        # It warns that there are none where all or nobody relapsed.
+        # scipy warns that there are none if all or nobody relapsed.
         warnings.simplefilter("ignore", RuntimeWarning)
         limits: Any = survival.confidence_interval(CONFIDENCE_LEVEL, method="log-log")
     at, kept = survival.quantiles, survival.probabilities
@@ -151,7 +151,7 @@ def time_to_relapse(spells: Spells) -> Share:
 
 
 def median_hours(hours: ArrayLike) -> Share:
-    """Give the median of times with limits that hold for any distribution.
+    """Return the median of times with limits that hold for any distribution.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def median_hours(hours: ArrayLike) -> Share:
     Returns
     -------
     Share
-        In hours; limits are `nan` where so few times have none, as with fewer than 5 at 90%.
+        In hours; limits are `nan` if so few times have none, such as fewer than 5 at 90%.
 
     Notes
     -----
@@ -180,7 +180,7 @@ def median_hours(hours: ArrayLike) -> Share:
     given = np.sort(np.asarray(hours, dtype=float))
     if not given.size:
         return UNKNOWN
-    # As scipy.stats.quantile_test has them, in a tenth of the time.
+    # As in scipy.stats.quantile_test, in a tenth of the time.
     cut = int(stats.binom.ppf((1.0 - CONFIDENCE_LEVEL) / 2.0, given.size, 0.5))
     low, high = (given[cut - 1], given[-cut]) if cut else (np.nan, np.nan)
     return Share(float(np.median(given)), float(low), float(high))
@@ -188,17 +188,17 @@ def median_hours(hours: ArrayLike) -> Share:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One action against the others.
+    """The comparison of one action with the others.
 
     Attributes
     ----------
     score
-        Relapses beyond those to expect if the actions did not differ, over their standard error; below 0: it holds
+        Relapses beyond those expected if the actions did not differ, over their standard error; below 0: it holds
         longer.
     p_value
-        Two-sided; `nan` where there is nothing to compare.
+        Two-sided; `nan` if there is nothing to compare.
     information
-        Null variance of the relapses beyond those to expect, over its clustering by node; 0 where nothing is compared.
+        Null variance of the relapses beyond those expected, over its clustering by node; 0 if nothing is compared.
     """
 
     score: float
@@ -207,10 +207,10 @@ class Comparison:
 
     @classmethod
     def agreed(cls, by_history: Comparison, by_node: Comparison) -> Comparison:
-        """Combine two comparisons into one that says something only where both do, on the same side.
+        """Combine two comparisons into one that has a result only if both have, on the same side.
 
-        The p-value is the larger one, and 1 where they contradict each other: where sick nodes get one action first,
-        nodes of one history differ, and where they get another action after a relapse, the times of one node do.
+        The p-value is the larger one, and 1 if they contradict each other: if sick nodes get one action first, nodes of
+        one history differ, and if they get another action after a relapse, the times of one node do.
 
         >>> Comparison.agreed(Comparison(3.0, 0.01, 9.0), Comparison(2.0, 0.06, 4.0)).p_value
         0.06
@@ -236,7 +236,7 @@ def compare_with_rest(spells: Spells, is_action: ArrayLike, stratum: ArrayLike) 
     is_action
         Whether the action was this one, shape (n,).
     stratum
-        What the fault was: actions are compared within it alone, shape (n,).
+        The fault: actions are compared only within it, shape (n,).
 
     Returns
     -------
@@ -247,12 +247,12 @@ def compare_with_rest(spells: Spells, is_action: ArrayLike, stratum: ArrayLike) 
     Notes
     -----
     ``z = sum(O - E) / sqrt(V)`` with V of the hypergeometric distribution, both summed over strata, which in one
-    stratum is `scipy.stats.logrank`. V is multiplied by how many times larger the sum of squares of the influences on
-    ``O - E`` is when those of a node are added up first, if it is larger (Lee, Wei and Amato): a bad node relapses
-    again and again, whatever is done to it. The p-value is of Student's t with one degree less than nodes that
+    stratum is `scipy.stats.logrank`. V is multiplied by the factor by which the sum of squares of the influences on
+    ``O - E`` grows when those of a node are summed first, if it is above 1 (Lee, Wei and Amato): a bad node relapses
+    again and again after any action. The p-value is of Student's t with one degree less than nodes that
     relapsed.
 
-    Assumptions: who got which action does not depend on how bad the fault was, beyond its stratum. A verdict takes two
+    Assumptions: beyond the stratum, the action does not depend on how bad the fault was. A verdict needs two
     comparisons, by the history of nodes and by node (`Comparison.agreed`).
 
     References
@@ -298,7 +298,7 @@ def verdicts(comparisons: list[Comparison]) -> list[str]:
     Parameters
     ----------
     comparisons
-        Of every action and cause, as `compare_with_rest` gives them.
+        Of every action and cause, from `compare_with_rest`.
 
     Returns
     -------
@@ -307,7 +307,7 @@ def verdicts(comparisons: list[Comparison]) -> list[str]:
 
     Notes
     -----
-    A verdict's q-value, by `false_discovery`, is `FALSE_DISCOVERIES` at most.
+    A verdict has a q-value, by `false_discovery`, of at most `FALSE_DISCOVERIES`.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def verdicts(comparisons: list[Comparison]) -> list[str]:
 
 
 def _steps(spells: Spells) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
-    """Give the distinct times, the place of each spell's time among them, and how many were at risk and relapsed."""
+    """Return the distinct times, the index of each spell's time, and the numbers at risk and relapsed at each."""
     at, place = np.unique(spells.days, return_inverse=True)
     relapsed = np.bincount(place, spells.is_relapse, at.size).astype(float)
     return at, place.astype(np.int64), _at_risk(spells.days, at), relapsed
@@ -333,7 +333,7 @@ def _at_risk(days: Floats, at: Floats) -> Floats:
 
 
 def _clustering(influence: Floats, node: NDArray[np.int64]) -> float:
-    """Say how many times larger the variance of a sum is when what belongs to one node goes together; 1 at least."""
+    """Return the factor, at least 1, by which the variance of a sum grows when the parts of one node are summed."""
     alone = float(influence @ influence)
     together = float(np.sum(np.bincount(node, influence) ** 2))
     return max(1.0, together / alone) if alone > 0.0 else 1.0

@@ -1,6 +1,6 @@
-"""Which days and which nodes tell what a change did, chosen by when nodes changed and never by what failed.
+"""Choose the days and nodes that show the effect of a change, by when nodes changed and never by what failed.
 
-Where a roll-out was staged, nodes that had changed are compared with nodes that had not, over the same days.
+In a staged roll-out, nodes that had changed are compared with nodes that had not, over the same days.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 MIN_DAYS = 7
 """Fewest days of each side of a staged roll-out."""
 MIN_SHARE = 0.2
-"""Smallest share of changed and of unchanged nodes in a staged comparison: with fewer it shows next to nothing."""
+"""Smallest share of changed and of unchanged nodes in a staged comparison; fewer show next to nothing."""
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Cells, of cohorts of nodes by days, that belong to each side; all of shape (cohorts, days).
+    """Cells, of cohorts of nodes by days, on each side; all of shape (cohorts, days).
 
     Attributes
     ----------
     before, after
-        Of nodes that changed, before and after they did.
+        Of nodes that changed, before and after the change.
     unchanged_before, unchanged_after
-        Of nodes that had not changed yet, over the same days; empty where the roll-out was not staged.
+        Of nodes that had not changed yet, over the same days; empty if the roll-out was not staged.
     is_staged
         Whether there are unchanged nodes to compare with.
     """
@@ -48,7 +48,7 @@ def compared_cells(  # noqa: PLR0917
     days: int,
     settled_on: ArrayLike | None = None,
 ) -> Comparison:
-    """Choose what is compared.
+    """Choose the cells to compare.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def compared_cells(  # noqa: PLR0917
     node_count
         Nodes of each cohort, shape (c,).
     from_day, to_day
-        First day that may count, and the first one after these that may not.
+        First day that may count, and the first day after the last one.
     days
         Number of days of the cells.
     settled_on
@@ -71,10 +71,10 @@ def compared_cells(  # noqa: PLR0917
 
     Notes
     -----
-    Between two days of a roll-out, ``n`` nodes have changed and ``m`` have not. The span whose days times
-    ``n m`` are most is that in which the two groups tell most of each other. If it has `MIN_DAYS`, as the
-    days before the roll-out do, and each group `MIN_SHARE` of the nodes, the roll-out was staged: both groups are
-    compared with themselves before the first change. Otherwise each node that changed is compared with itself.
+    Between two days of a roll-out, ``n`` nodes have changed and ``m`` have not. The most informative span has the most
+    days times ``n m``. If it has `MIN_DAYS`, as the days before the roll-out do, and each group `MIN_SHARE` of the
+    nodes, the roll-out was staged: both groups are compared with themselves before the first change. Otherwise each
+    changed node is compared with itself.
 
     Assumption: which nodes change first does not depend on how they fail.
 

@@ -1,7 +1,7 @@
-"""What may become of a planned run: how likely its ETTR reaches a target, and between which values it will lie.
+"""The outlook of a planned run: the probability that its ETTR reaches a target, and the limits of its ETTR.
 
 The draws are the same on every machine and in every language: a hash of run and attempt, and evenly spaced quantiles of
-the rate. So tables, `faultline plan` and the page whose sliders have no numpy give one answer.
+the rate. So tables, `faultline plan` and the page, which has no numpy for its sliders, give one answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORD = 2.0**32
 
 @dataclass(frozen=True)
 class RunOutlook:
-    """What may become of one run; `nan` where the rate has no value.
+    """The outlook of one run; `nan` if the rate has no value.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class RunOutlook:
     ettr_mean
         Its mean ETTR.
     ettr_low, ettr_high
-        Between which its ETTR will come to lie.
+        Limits of its ETTR.
     confidence_level
-        Probability that it does.
+        Probability that [ettr_low, ettr_high] contains its ETTR.
     """
 
     probability: float
@@ -59,7 +59,7 @@ def run_outlook(
     run_count: int = RUN_COUNT,
     relative_variance: float = 0.0,
 ) -> RunOutlook:
-    """Live through a planned run many times, at rates spread evenly over those that the count leaves possible.
+    """Simulate a planned run many times, at rates spread evenly over those that the count allows.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ def run_outlook(
     -----
     Run i has the rate at quantile ``(i + 1/2) / n`` of `rates_to_come`, or the assumed rate. Its attempt j lasts
     ``-log((h + 1/2) / 2^32) / (rate x nodes)`` days, where h is a 32-bit hash of i and j. It pays the restart and saves
-    as many segments of dt + w as fit; the last attempt is ended by the run itself and loses nothing. If a run would
+    as many segments of dt + w as fit; the run itself ends the last attempt, which loses nothing. If a run would
     fail more than 1,000 times, only the part up to the first 1,000 failures is simulated. The ETTR then has a standard
     deviation below 0.02 (measured), so the result is only slightly wider than the truth.
 
     Assumptions: failures are memoryless, durations are fixed, and every checkpoint can be read; if failures cluster in
     bad weeks, the true distribution is wider. The checkpoint interval is fixed beforehand: adapting it to the failures
-    gives a better ETTR. Two questions that differ little have the same luck, which is wanted.
+    gives a better ETTR. Similar questions use the same draws on purpose.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def run_outlook(
 def possible_rates(
     rate: RateInterval, run_count: int = RUN_COUNT, relative_variance: ArrayLike = 0.0
 ) -> NDArray[np.float64]:
-    """Spread rates evenly over those that a count leaves possible; all are alike where the rate is assumed.
+    """Return rates spread evenly over those that a count allows; an assumed rate gives equal ones.
 
     Parameters
     ----------
@@ -167,10 +167,10 @@ def possible_rates(
 
 @lru_cache(maxsize=2_000)
 def _lives(run_count: int, attempt: int) -> NDArray[np.float64]:
-    """Return how long an attempt of each run lasts at a rate of one; every question has the same ones.
+    """Return the duration of attempts of each run at a rate of one, the same for every question.
 
-    A run has hardly more attempts than are kept. Fewer would be of no use: they are asked for one after the other, so
-    each would be gone before its turn comes again.
+    A run hardly has more attempts than the cache keeps. A smaller cache is useless: attempts are requested in order, so
+    each would be evicted before its next use.
     """
     return -np.log((_hash(np.arange(run_count), attempt) + 0.5) / WORD)
 

@@ -1,6 +1,6 @@
-"""What a planned run can expect at a failure rate: MTTF, interruptions, checkpoint interval and ETTR, with limits.
+"""Plan a run at a failure rate: MTTF, interruptions, checkpoint interval and ETTR, with limits.
 
-It composes the other modules, so that a table over all sizes and the answer for one run are the same numbers.
+It composes the other modules, so that a table over all sizes and the answer for one run have the same numbers.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ MIN_MINUTES = 1e-3
 
 @dataclass(frozen=True)
 class CheckpointPlan:
-    """Checkpoint intervals in minutes and the ETTR they lead to; all arrays have one shape, `nan` is unknown.
+    """Checkpoint intervals in minutes and the ETTR at each; all arrays have one shape, `nan` is unknown.
 
     Attributes
     ----------
     young, daly, optimal
-        Intervals at the rate's value; 0, write all the time, where a write costs nothing.
+        Intervals at the rate's value; 0, write all the time, if a write costs nothing.
     optimal_low, optimal_high
-        The optimum at the upper and at the lower limit of the rate; `inf` where the rate may be 0.
+        The optimum at the upper and at the lower limit of the rate; `inf` if the rate may be 0.
     ettr_young
         Expected ETTR with Young's interval, by the published form.
     ettr_optimal, ettr_optimal_low, ettr_optimal_high
-        The best there is, by the renewal form, at the rate's value, upper and lower limit.
+        The greatest ETTR, by the renewal form, at the rate's value, upper and lower limit.
     """
 
     young: NDArray[np.float64]
@@ -54,7 +54,7 @@ class CheckpointPlan:
 
 
 def assumed_rate(failures_per_node_day: ArrayLike) -> RateInterval:
-    """Take a rate as known: its limits are the rate itself, and it rests on no count.
+    """Return a rate that is assumed to be known: its limits are the rate itself, and it has no count.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def assumed_rate(failures_per_node_day: ArrayLike) -> RateInterval:
 def predict_interruptions(
     rate: RateInterval, node_days: ArrayLike, relative_variance: ArrayLike = 0.0
 ) -> PredictionInterval:
-    """Predict how often runs of so many node-days will be interrupted.
+    """Predict the number of interruptions of runs with these node-days.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ def predict_interruptions(
     node_days
         Nodes x days of scheduled time of each run, broadcast against the rate.
     relative_variance
-        How far the rate of the run's days may lie from the one counted (`MonthVariation.of_future`); a rate that is
-        assumed is taken at its word.
+        Possible difference of the rate in the run's days from the counted rate (`MonthVariation.of_future`); an assumed
+        rate is used as it is.
 
     Returns
     -------
     PredictionInterval
-        Negative binomial for a rate that was counted, Poisson for one that is assumed.
+        Negative binomial for a counted rate, Poisson for an assumed one.
 
     Notes
     -----
@@ -129,7 +129,7 @@ def predict_interruptions(
 def probability_uninterrupted(
     rate: RateInterval, node_days: ArrayLike, relative_variance: ArrayLike = 0.0
 ) -> NDArray[np.float64]:
-    """Work out how likely a run of so many node-days is to meet no failure at all.
+    """Return the probability that a run with these node-days has no failure.
 
     Parameters
     ----------
@@ -139,12 +139,12 @@ def probability_uninterrupted(
     Returns
     -------
     ndarray
-        Ratio 0 to 1; `nan` where the rate has no value.
+        Ratio 0 to 1; `nan` if the rate has no value.
 
     Notes
     -----
     ``exp(-r t)`` at an assumed rate r; at a counted one its mean over the Gamma distribution of the rate, with shape s
-    and mean m: ``(s / (s + m t))^s``. Of a plain count that is Gamma(k + 1/2, T).
+    and mean m: ``(s / (s + m t))^s``. For a plain count that is Gamma(k + 1/2, T).
 
     Assumptions: those of `prediction_interval`.
 
@@ -163,7 +163,7 @@ def probability_uninterrupted(
 def rates_to_come(
     rate: RateInterval, relative_variance: ArrayLike = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give shape and mean of the Gamma distribution that a count leaves for the rate of the days to come.
+    """Return shape and mean of the Gamma distribution of the rate in the days to come, given a count.
 
     Parameters
     ----------
@@ -206,12 +206,12 @@ def plan_checkpoints(
     restart_minutes, write_minutes, queue_minutes
         As in `expected_ettr`.
     spare_count, repair_days
-        As in `probability_without_spare`: a run waits in the queue only where a failure finds no spare node.
+        As in `probability_without_spare`: a run waits in the queue only if a failure finds no spare node.
 
     Returns
     -------
     CheckpointPlan
-        Where no failure was counted, only `optimal_low` and `ettr_optimal_low` tell something.
+        If no failure was counted, only `optimal_low` and `ettr_optimal_low` are informative.
 
     Notes
     -----
@@ -233,7 +233,7 @@ def plan_checkpoints(
         return {"restart_minutes": restart_minutes, "write_minutes": write_minutes, "queue_minutes": wait}
 
     young, daly, optimal = (form(value, write_minutes) for form in (young_minutes, daly_minutes, optimal_minutes))
-    # A rate that may be 0 asks for no checkpoint at all, and such a run loses nothing.
+    # A rate that may be 0 needs no checkpoint at all, and such a run loses nothing.
     may_be_zero = (rate.low == 0) & np.isfinite(nodes)
     return CheckpointPlan(
         *np.broadcast_arrays(
@@ -255,5 +255,5 @@ def plan_checkpoints(
 
 
 def _usable(minutes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give "all the time" a length, which the forms divide by."""
+    """Replace an interval of 0, all the time, by one that the forms can divide by."""
     return np.maximum(minutes, MIN_MINUTES)

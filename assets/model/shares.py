@@ -13,7 +13,7 @@ Places = NDArray[np.int64]
 
 
 def ones(place: Places, width: int) -> sparse.csr_matrix:
-    """Return the matrix that adds up values by place: a one in each row, at its place."""
+    """Return the matrix that sums values by index, with a one in each row."""
     rows = np.arange(len(place))
     return sparse.csr_matrix((np.ones(len(place)), (rows, place)), shape=(len(place), width))
 
@@ -27,9 +27,9 @@ class Kinds:
     number
         Shape (things,): group times the number of kinds, plus the kind.
     kinds
-        How many kinds a group has.
+        Number of kinds in a group.
     sums
-        Shape (things, groups * kinds): adds things up by `number`.
+        Shape (things, groups * kinds): sums things by `number`.
     """
 
     number: Places
@@ -38,21 +38,21 @@ class Kinds:
 
     @classmethod
     def of(cls, group: Places, kind: Places, groups: int, kinds: int) -> Kinds:
-        """Give each pair of group and kind its number."""
+        """Assign a number to each pair of group and kind."""
         number = group * kinds + kind
         return cls(number, kinds, ones(number, groups * kinds))
 
     def shares(self, weights: Floats, assumed: Floats, assumed_weight: float) -> Floats:
-        """Give the share of each kind in its group.
+        """Return the share of each kind in its group.
 
         Parameters
         ----------
         weights
             Shape (draws, things).
         assumed
-            Shape (groups * kinds,), or with a row per draw: shares to which the found ones are drawn.
+            Shape (groups * kinds,), or with a row per draw: shares towards which the observed ones are shrunk.
         assumed_weight
-            How many things the assumption weighs as much as.
+            Weight of the assumption, in things.
 
         Returns
         -------
@@ -69,16 +69,16 @@ class Kinds:
         return (counts + assumed_weight * assumed) / (self._totals(counts) + assumed_weight)
 
     def shares_by_others(self, weights: Floats, assumed: Floats, assumed_weight: float) -> Floats:
-        """Give the share of the kind of each thing, judged by the other things of its group.
+        """Return the share of the kind of each thing, from the other things of its group.
 
         Parameters
         ----------
         weights
             Shape (draws, things).
         assumed
-            Shape (things,), or with a row per draw: the share of the thing's kind to which the found one is drawn.
+            Shape (things,), or with a row per draw: share of the thing's kind towards which the observed one is shrunk.
         assumed_weight
-            How many things the assumption weighs as much as.
+            Weight of the assumption, in things.
 
         Returns
         -------
@@ -97,5 +97,5 @@ class Kinds:
         return (others + assumed_weight * assumed) / (of_group + assumed_weight)
 
     def _totals(self, counts: Floats) -> Floats:
-        """Give each kind the count of its group."""
+        """Return for each kind the count of its group."""
         return np.repeat(counts.reshape(len(counts), -1, self.kinds).sum(axis=2), self.kinds, axis=1)

@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 USUAL_REPAIR_HOURS = 24.0
-"""How long a failed node is taken to be out of service where no record tells."""
+"""Assumed days out of service of a failed node without a record."""
 HARDLY_EVER = 0.05
 
 
 def probability_without_spare(
     failures_per_day: ArrayLike, repair_days: ArrayLike, spare_count: ArrayLike
 ) -> NDArray[np.float64]:
-    """Work out how likely a failure finds every spare node in use or in repair.
+    """Return the probability that a failure finds every spare node in use or in repair.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ def probability_without_spare(
 
     Notes
     -----
-    Nodes fail as a Poisson process and are each out for a time of mean R, of whatever distribution, so that
-    Poisson(lambda R) nodes are out when the next one fails. No spare is left where that number is s or more:
+    Nodes fail as a Poisson process and each is out for a time of mean R, of any distribution, so that
+    Poisson(lambda R) nodes are out when the next one fails. No spare is left if that number is s or more:
     ``P(s, lambda R)``, the regularised incomplete gamma function.
 
-    Assumptions: every failure takes a node out of service, so the value is too high where many do not; and a job fails
+    Assumptions: every failure takes a node out of service, so the value is too high if many do not; and a job fails
     at the same rate while it waits.
 
     References
@@ -62,7 +62,7 @@ def probability_without_spare(
 
 
 def enough_spares(failures_per_day: float, repair_days: float) -> float:
-    """Count the spare nodes with which hardly any failure, one in twenty at most, finds none.
+    """Return the number of spare nodes with which at most one failure in twenty finds none.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def enough_spares(failures_per_day: float, repair_days: float) -> float:
     Returns
     -------
     float
-        A whole number; `nan` where a parameter is.
+        A whole number; `nan` if a parameter is.
 
     Examples
     --------

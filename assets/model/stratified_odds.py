@@ -1,4 +1,4 @@
-"""The odds of an event on one node against the odds elsewhere, within strata, with a test that knows scattered counts.
+"""The odds of an event on one node against the odds elsewhere, within strata, with a test for scattered counts.
 
 Counts in, odds ratios with limits and p-values out, for many nodes at once.
 """
@@ -19,14 +19,14 @@ MANTEL_HAENSZEL = "mantel_haenszel"
 ONE_SIDED = "one_sided_limit"
 NOT_COMPARED = "not_compared"
 FEWEST_GROUPS = 10
-"""With fewer groups, nothing is known of how much good ones scatter."""
+"""With fewer groups, the scatter of good ones is unknown."""
 LARGEST_SQUARE = 9.0
-"""A group's squared deviation counts no more than this, so that a few bad groups do not hide themselves."""
+"""Limit of a group's squared deviation, so that a few bad groups do not hide themselves."""
 MAX_DISPERSION = 100.0
 _FARTHEST, _HALVINGS = 30.0, 50
-"""Log ratios are searched between -30 and 30."""
+"""Largest absolute log ratio of the search."""
 _FAR = 0.15
-"""Above this p-value the normal distribution is near enough."""
+"""Above this p-value the normal distribution is accurate enough."""
 _NEARLY_0, _ROUNDED = 1e-9, 1e-6
 
 
@@ -37,17 +37,17 @@ class StratifiedOdds:
     Attributes
     ----------
     event_count, expected_count
-        Events of the strata that can be compared, and how many there would be at the odds elsewhere.
+        Events of the strata that can be compared, and their expected number at the odds elsewhere.
     value
-        Odds ratio; `nan` where nothing can be compared, or there is no upper limit.
+        Odds ratio; `nan` if nothing can be compared, or there is no upper limit.
     low, high
-        Limits; 0 and `inf` where there is none, `nan` where nothing can be compared.
+        Limits; 0 and `inf` if there is none, `nan` if nothing can be compared.
     p_value
-        One-sided: of so many events or more, if the odds are those elsewhere; 1 where nothing can be compared.
+        One-sided: of this many events or more at the odds elsewhere; 1 if nothing can be compared.
     information
-        Variance of the count if the odds are those elsewhere, over the dispersion; 0 where nothing can be compared.
+        Variance of the count at the odds elsewhere, over the dispersion; 0 if nothing can be compared.
     dispersion
-        Variance of the counts over the one that independent ends would have, 1 or more; one for all groups.
+        Variance of the counts over that of independent ends, 1 or more; one for all groups.
     confidence_level
         Nominal probability that [low, high] covers the true ratio.
     method
@@ -75,7 +75,7 @@ def stratified_odds(  # noqa: PLR0917
     group_count: int,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> StratifiedOdds:
-    """Compare each group with what is elsewhere in the same strata.
+    """Compare each group with the rest of the same strata.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ def stratified_odds(  # noqa: PLR0917
     ratio is ``sum(R) / sum(S)``, and the variance of its logarithm ``sum(PR) / (2 sum(R)^2) + sum(PS + QR) / (2 sum(R)
     sum(S)) + sum(QS) / (2 sum(S)^2)``. A stratum counts if it has both kinds of ends, and ends elsewhere.
 
-    Given its margins, a is hypergeometric: with ``m = a + c`` events, ``k = min(n1, m)`` draws at a share of ``s =
-    max(n1, m) / n`` come near it, at a ratio r with odds ``r s / (1 - s)``. The p-value is the upper tail of the sum of
-    all draws at r = 1, by its saddlepoint. Where ``sum(S)`` is 0, the lower limit is the ratio at which all draws of
-    the strata with ``a = k`` hit with probability alpha; where ``sum(R)`` is 0, the upper limit is that at which none
-    of the strata with ``a = 0`` does.
+    Given its margins, a is hypergeometric: with ``m = a + c`` events, it is close to the hits of ``k = min(n1, m)``
+    draws with probability ``s = max(n1, m) / n``, at a ratio r with odds ``r s / (1 - s)``. The p-value is the upper
+    tail of the sum of all draws at r = 1, by its saddlepoint. If ``sum(S)`` is 0, the lower limit is the ratio at which
+    all draws of the strata with ``a = k`` hit with probability alpha; if ``sum(R)`` is 0, the upper limit is the ratio
+    at which none of the strata with ``a = 0`` does.
 
-    Ends of one user or one day come together, so that counts of good groups scatter more than draws do: the squared
-    deviations of the groups over their variances, each at most 9, have the mean that a chi-squared variable times the
-    dispersion has, cut alike. All counts are divided by it, which widens limits and raises p-values.
+    Ends of one user or one day come together, so that counts of good groups scatter more than draws do. The
+    dispersion makes the mean of a chi-squared variable times it equal to that of the groups' squared deviations over
+    their variances, both limited to 9. All counts are divided by it, which widens limits and raises p-values.
 
     Assumptions: most groups are good; within a stratum, work is not sent to a group because it will fail. A group that
     holds most of a stratum is compared with little.
@@ -179,7 +179,7 @@ class _Strata:
         return np.bincount(self.group, values, self.group_count).astype(float)
 
     def of(self, groups: NDArray[np.bool_]) -> _Strata:
-        """Keep some groups, numbered anew."""
+        """Keep some groups, and number them again."""
         rows, number = groups[self.group], np.cumsum(groups) - 1
         a, n1, c, n2 = (x[rows] for x in (self.a, self.n1, self.c, self.n2))
         return _Strata(number[self.group[rows]], a, n1, c, n2, int(groups.sum()))
@@ -198,17 +198,17 @@ class _Strata:
             return value, np.where(has_r & has_s, value / factor, 0.0), np.where(has_r & has_s, value * factor, np.inf)
 
     def least_log_ratio(self, log_probability: float) -> Floats:
-        """Solve for the log ratio at which all draws hit where all did."""
+        """Return the log ratio at which all draws hit if all did."""
         weight, log_odds = self.draws * (self.draws - self.a < _NEARLY_0), self.log_odds
         return self._solve(lambda t: weight * special.log_expit(log_odds + t), log_probability)
 
     def largest_log_ratio(self, log_probability: float) -> Floats:
-        """Solve for the log ratio at which no draw hits where none did."""
+        """Return the log ratio at which no draw hits if none did."""
         weight, log_odds = self.draws * (self.a < _NEARLY_0), self.log_odds
         return -self._solve(lambda t: weight * special.log_expit(t - log_odds), log_probability)
 
     def upper_tail(self, event_count: Floats, phi: float) -> Floats:
-        """Give the probability of as many events or more at ratio 1, each count above its mean."""
+        """Return the probability of as many events or more at ratio 1, each count above its mean."""
         draws, log_odds = self.draws, self.log_odds
         t = self._solve(lambda t: draws * special.expit(log_odds + t), event_count)
         tilted = log_odds + t[self.group]

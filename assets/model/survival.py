@@ -1,7 +1,7 @@
-"""Does a job become more or less likely to fail as it runs? Weibull's shape from times to failure, mostly censored.
+"""Test whether a job becomes more or less likely to fail as it runs: Weibull's shape from times to failure.
 
-Shape 1 is a constant hazard, which a single MTTF assumes. Below 1 jobs fail early, above 1 late. A failure may be
-uncertain, and one incident may fail several jobs; the fit accounts for both.
+Most times are censored. Shape 1 is a constant hazard, which a single MTTF assumes; below 1 jobs fail early, above 1
+late. A failure may be uncertain, and one incident may fail several jobs; the fit accounts for both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.goodness_of_fit import kaplan_meier_distance, span_test
 
 MINIMUM_INCIDENTS = 5
-"""Incidents that a shape takes: jobs that one incident ended tell of one age, however many they were."""
+"""Fewest incidents for a shape: all jobs that one incident ended count as one, as they have one age."""
 EQUIVALENCE_FACTOR = 1.1
 """A hazard is constant if the limits of the shape lie within this factor of 1."""
 
@@ -27,9 +27,9 @@ WEIBULL_PROFILE = "weibull_profile"
 TOO_FEW_EVENTS = "too_few_events"
 NO_EXPOSURE = "no_exposure"
 
-# Shapes from 0.05 to 20. Where the likelihood still rises at an end, it has no maximum that a machine could have. How
-# far the likelihood has fallen from such an end bounds the shape safely: among more shapes it would have to fall less.
-# A scale follows from the end itself.
+# Shapes from 0.05 to 20. If the likelihood still rises at an end, it has no maximum that a machine could have. The fall
+# of the likelihood from such an end bounds the shape safely: in a wider search a smaller fall is enough. A scale
+# follows from the end itself.
 LOG_SHAPES = (float(np.log(0.05)), float(np.log(20.0)))
 
 
@@ -40,25 +40,25 @@ class WeibullFit:
     Attributes
     ----------
     shape, shape_low, shape_high
-        k; `nan` where it cannot be told, `inf` as a limit that does not exist.
+        k; `nan` if it is unknown, `inf` for a limit that does not exist.
     scale, scale_low, scale_high
-        Time by which a share of 1 - 1/e would have failed; `nan` where only a shape beyond those searched would tell.
+        Time by which a share of 1 - 1/e would have failed; `nan` if it needs a shape outside the search.
     p_value
-        Robust Wald test of shape 1; `nan` where the likelihood has no maximum.
+        Robust Wald test of shape 1; `nan` if the likelihood has no maximum.
     verdict
         Of the hazard: `constant` (limits of the shape within 1/1.1 and 1.1), `rises`, `falls` or `cannot tell`.
     kolmogorov_distance
-        Largest distance between Kaplan and Meier's estimate of survival and the fitted one, 0 to 1; `nan` where none
-        is fitted.
+        Largest distance between Kaplan and Meier's estimate of survival and the fitted one, 0 to 1; `nan` without
+        a fit.
     fit_p_value
         Goodness of fit by observed and expected failures in spans of age; small: not a Weibull distribution.
     variance_ratio
-        Variance of the logarithm of the shape, clustered by incident, over the one of independent failures; 1 or more.
-        Of the number of failures, where the likelihood has no maximum.
+        Variance of the logarithm of the shape, clustered by incident, over that of independent failures; 1 or more.
+        Of the number of failures, if the likelihood has no maximum.
     event_count, incident_count, exposure
-        Failures and incidents, as sums of probabilities, and the time that was watched.
+        Failures and incidents, as sums of probabilities, and the watched time.
     confidence_level
-        Nominal probability that limits cover the truth.
+        Nominal probability that limits contain the true value.
     method
         `weibull_profile`, `too_few_events` or `no_exposure`.
     """
@@ -85,7 +85,7 @@ class WeibullFit:
 class _Lifetimes:
     """Ages over a reference age, so that powers of them stay near 1.
 
-    `events` and `jobs` count jobs; `incident` numbers what struck several elements at once, from 0 without gaps, -1 for
+    `events` and `jobs` count jobs; `incident` numbers the incidents of several elements, from 0 without gaps, -1 for
     none.
     """
 
@@ -96,16 +96,16 @@ class _Lifetimes:
     incident: NDArray[np.int64]
 
     def watched(self, log_shape: float) -> float:
-        """Sum of the cumulative hazards watched, at scale 1."""
+        """Return the sum of the watched cumulative hazards, at scale 1."""
         shape = np.exp(log_shape)
         return float(np.dot(self.jobs, self.end**shape - self.entry**shape))
 
     def best_log_scale(self, log_shape: float) -> float:
-        """Scale of the highest likelihood at a shape."""
+        """Return the scale of the highest likelihood at a shape."""
         return float(np.log(self.watched(log_shape) / self.events.sum()) / np.exp(log_shape))
 
     def log_likelihood(self, log_shape: float, log_scale: float) -> float:
-        """Log-likelihood of both parameters."""
+        """Return the log-likelihood of both parameters."""
         shape, failed = np.exp(log_shape), self.events > 0
         logs = float(np.dot(self.events[failed], np.log(self.end[failed])))
         with np.errstate(over="ignore"):
@@ -113,18 +113,18 @@ class _Lifetimes:
         return float(self.events.sum() * (log_shape - shape * log_scale) + (shape - 1.0) * logs - hazard)
 
     def of_shape(self, log_shape: float) -> float:
-        """Log-likelihood of a shape, at its best scale."""
+        """Return the log-likelihood of a shape, at its best scale."""
         return self.log_likelihood(log_shape, self.best_log_scale(log_shape))
 
     def best_log_shape(self, log_scale: float) -> float:
-        """Shape of the highest likelihood at a scale."""
+        """Return the shape of the highest likelihood at a scale."""
         found = optimize.minimize_scalar(
             lambda log_shape: -self.log_likelihood(log_shape, log_scale), bounds=LOG_SHAPES, method="bounded"
         )
         return float(found.x)
 
     def of_scale(self, log_scale: float) -> float:
-        """Log-likelihood of a scale, at its best shape."""
+        """Return the log-likelihood of a scale, at its best shape."""
         return self.log_likelihood(self.best_log_shape(log_scale), log_scale)
 
     @property
@@ -136,7 +136,7 @@ class _Lifetimes:
         return float(largest.sum() + self.events[~struck].sum())
 
     def information(self, log_shape: float, log_scale: float) -> NDArray[np.float64]:
-        """Observed information of both logarithms at the peak, (2, 2)."""
+        """Return the observed information of both logarithms at the peak, (2, 2)."""
         shape, late = np.exp(log_shape), self.entry > 0
         ends = np.log(self.end) - log_scale
         entries = np.log(np.where(late, self.entry, 1.0)) - np.where(late, log_scale, 0.0)
@@ -148,7 +148,7 @@ class _Lifetimes:
         return np.array([[second - shape * np.dot(self.events, ends), both], [both, scale]])
 
     def scatters(self, log_shape: float, log_scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Variation of the score of both logarithms, (2, 2) each: of failures one by one, and incident by incident."""
+        """Return the variation of the score of both logarithms, (2, 2) each: of single failures, and by incident."""
         shape, failed = np.exp(log_shape), self.events > 0
         ends, events = np.log(self.end[failed]) - log_scale, self.events[failed]
         scores = np.stack([1.0 + shape * ends, np.full(ends.size, -shape)])
@@ -192,7 +192,7 @@ def fit_weibull(
     confidence_level
         Of the limits, between 0 and 1.
     incident
-        Number of the incident that ended the element's jobs, from 0; below 0 where each job stands alone.
+        Number of the incident that ended the element's jobs, from 0; below 0 if each job stands alone.
 
     Returns
     -------
@@ -213,15 +213,15 @@ def fit_weibull(
     Jobs of an incident fail together. The variance of ``log k`` and ``log s`` is the sandwich ``A^-1 B A^-1``. A is
     the observed information, and B the variation of the score: the sum over incidents of ``w (2 - w) a a'``, where w is
     the largest p of the incident and a the sum of ``p / w`` times the derivatives of its jobs' ``log h(t)``. With
-    failures that are certain and alone B is ``sum of p a a'`` and agrees with A; how much larger the variance is than
-    with that one is `variance_ratio`. Limits are those of the profile likelihood, of the shape and of the scale each,
-    where it has fallen by half the chi-square quantile (1 degree). Where the ratio is above 1, they are where it has
-    fallen by half the ratio times the quantile of F with 1 and one degree less than incidents. The test of shape 1 is
+    failures that are certain and alone B is ``sum of p a a'`` and agrees with A; `variance_ratio` is the variance over
+    the variance with that B. Limits are those of the profile likelihood, of the shape and of the scale each, where it
+    has fallen by half the chi-square quantile (1 degree). If the ratio is above 1, they are where it has fallen by
+    half the ratio times the quantile of F with 1 and one degree less than incidents. The test of shape 1 is
     Wald's: ``log k`` over its standard error, by Student's t with the same degrees. The goodness of fit compares
     failures with those expected in up to 10 spans of age of equal expectation, chi-square with two degrees less than
     spans (Akritas).
 
-    Where the likelihood has no maximum there is no curvature. The ratio is then that of the number of failures: the sum
+    If the likelihood has no maximum there is no curvature. The ratio is then that of the number of failures: the sum
     of ``w (2 - w) m^2`` over the sum of p, where m is the sum of ``p / w``. Such a fit has limits of the shape only.
 
     Assumptions: all jobs have the same hazard. A mixture of different hazards (good and bad nodes, sizes within a bin)
@@ -269,7 +269,7 @@ def fit_weibull(
 
 
 def _fit(lifetimes: _Lifetimes, reference: float, total: tuple[float, float, float, float]) -> WeibullFit:
-    """Find the peak, walk down both sides of it, and hold the result against the data."""
+    """Find the peak, walk down both sides of it, and compare the result with the data."""
     log_shape, peak = _highest(lifetimes.of_shape)
     log_scale = lifetimes.best_log_scale(log_shape)
     level, freedom = total[3], lifetimes.incident_count - 1.0
@@ -298,7 +298,7 @@ def _fit(lifetimes: _Lifetimes, reference: float, total: tuple[float, float, flo
 
 
 def _drop(ratio: float, confidence_level: float, freedom: float) -> float:
-    """Give how far the log-likelihood falls to a limit where the variance is so many times that of lone failures."""
+    """Return the fall of the log-likelihood at a limit, for a variance in multiples of that of lone failures."""
     if ratio > 1.0 + 1e-9:
         return float(ratio * stats.f.ppf(confidence_level, 1, freedom) / 2.0)
     return float(stats.chi2.ppf(confidence_level, 1) / 2.0)
@@ -311,7 +311,7 @@ def _shape_limits(lifetimes: _Lifetimes, log_shape: float, floor: float) -> tupl
 
 
 def _scale_limits(lifetimes: _Lifetimes, log_scale: float, floor: float) -> tuple[float, float]:
-    """Find the limits of the scale around the best one; `nan` where a shape beyond those searched would move them."""
+    """Find the limits of the scale around the best one; `nan` if a shape outside the search would change them."""
     limits = (_find_crossing(lifetimes.of_scale, log_scale, log_scale + way, floor) for way in (-30.0, 30.0))
     low, high = (
         x if 0.0 < x < np.inf and _is_searched(lifetimes.best_log_shape(np.log(x)), 1e-3) else float("nan")
@@ -321,12 +321,12 @@ def _scale_limits(lifetimes: _Lifetimes, log_scale: float, floor: float) -> tupl
 
 
 def _is_searched(log_shape: float, margin: float) -> bool:
-    """Tell whether a highest shape lies between the ends of the search and not at one."""
+    """Return whether the best shape lies between the ends of the search and not at one."""
     return LOG_SHAPES[0] + margin < log_shape < LOG_SHAPES[1] - margin
 
 
 def _verdict(low: float, high: float) -> str:
-    """Say what limits of the shape say of the hazard."""
+    """Return the verdict on the hazard from the limits of the shape."""
     if low > 1.0 / EQUIVALENCE_FACTOR and high < EQUIVALENCE_FACTOR:
         return CONSTANT
     return RISES if low > 1.0 else FALLS if high < 1.0 else CANNOT_TELL
@@ -344,7 +344,7 @@ def _highest(log_likelihood: Callable[[float], float]) -> tuple[float, float]:
 
 
 def _find_crossing(log_likelihood: Callable[[float], float], peak: float, end: float, floor: float) -> float:
-    """Find the parameter between peak and end where the log-likelihood is down at the floor; 0 or `inf` if nowhere."""
+    """Find the parameter between peak and end at which the log-likelihood is at the floor; 0 or `inf` if nowhere."""
     if log_likelihood(end) > floor:
         return float("inf") if end > peak else 0.0
     return float(np.exp(optimize.brentq(lambda x: log_likelihood(x) - floor, peak, end, xtol=1e-7)))

@@ -71,7 +71,7 @@ def test_what_cannot_be_told_is_said_with_what_would_have_told():
     blame = infer_culprits(range(20), list(range(20)), time, np.random.default_rng(1))
     refusal = decide(blame, time, [False] * 60, gate=gate_of(blame.event_count, time)).refusal
     assert refusal.startswith("cannot tell lemons from bad luck (p = ")
-    assert "failures of one node would have told" in refusal
+    assert "failures of one node would have shown one" in refusal
 
 
 def test_shares_of_failures_that_make_no_whole_one_tell_nothing():

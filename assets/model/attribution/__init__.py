@@ -1,1 +1,1 @@
-"""Which evidence ended a failed attempt: `posterior` fits the probabilities, the other modules are its parts."""
+"""Which evidence explains a failed attempt: `posterior` fits the probabilities from the parts in the other modules."""

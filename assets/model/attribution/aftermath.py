@@ -1,4 +1,4 @@
-"""Events on one node after a failure that the same fault may explain, so that they need not be faults of their own."""
+"""Find events on a node after a failure that the same fault may explain, so that they need not be separate faults."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scipy import sparse
 from assets.model.attribution.evidence import Episodes, Suspects
 
 _AFTERMATH_SECONDS = 900.0
-"""Time after a failure in which its fault may still show."""
+"""Time after a failure in which its fault may still show, in seconds."""
 _TOGETHER_SECONDS = 60.0
-"""Attempts on a node that one fault ends do so within this time."""
+"""Longest time in seconds between the ends of attempts on a node that one fault ends."""
 
 
 def _pairs(episodes: Episodes, other: Episodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of episodes on one node at most the aftermath of a fault apart."""
+    """Pairs of episodes on one node that are at most the aftermath of a fault apart."""
     order = np.lexsort((other.observed_at, other.node))
     span = max(np.ptp(np.concatenate([episodes.observed_at, other.observed_at, [0.0]])), 1.0) + 10 * _AFTERMATH_SECONDS
     start = min(episodes.observed_at.min(initial=np.inf), other.observed_at.min(initial=np.inf), 1e300)
@@ -30,17 +30,17 @@ def _pairs(episodes: Episodes, other: Episodes) -> tuple[NDArray[np.int64], NDAr
 
 
 def near(episodes: Episodes, control_episodes: Episodes) -> sparse.csr_matrix:
-    """Matrix (episodes, controls) with a one where both may show the same fault."""
+    """Return a matrix (episodes, controls) with a one where both may show the same fault."""
     rows, places = _pairs(episodes, control_episodes)
     shape = (len(episodes.node), len(control_episodes.node))
     return sparse.csr_matrix((np.ones(len(rows)), (rows, places)), shape=shape)
 
 
 def after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
-    """Matrix (episodes, episodes) with a one where the failure of the first's attempt would explain the second."""
+    """Return a matrix (episodes, episodes) with a one where the failure of the first's attempt explains the second."""
     rows, places = _pairs(episodes, episodes)
     attempt, other = episodes.attempt[rows], episodes.attempt[places]
-    # A job of a second at most would be later than itself, and two of them later than each other.
+    # Without this, a job of at most a second would be later than itself, and two such jobs later than each other.
     is_later = (suspects.ended_at[attempt] <= suspects.started_at[other] + 1.0) & (
         suspects.ended_at[attempt] < suspects.ended_at[other]
     )

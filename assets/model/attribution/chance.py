@@ -11,8 +11,8 @@ from assets.model.attribution.evidence import Controls, Episodes
 from assets.model.shares import Floats, Kinds, Places, ones
 
 _CHANCE_HITS, _CHANCE_RATE = 0.5, 0.001 / 900
-"""Weight in events, and rate per node-second, of what is assumed of coincidence before any attempt COMPLETED: one in a
-thousand windows of a node. The paper has less than 1% of completed jobs beside a failed check, on whichever node."""
+"""Assumed coincidences before any attempt COMPLETED: weight in events, and rate per node-second, one in a thousand
+windows of a node. The paper has a failed check on any node near the end of less than 1% of completed jobs."""
 CHECK_WEIGHT = 10.0
 """Weight, in events, with which the share of a check is shrunk towards its share of all events."""
 
@@ -32,7 +32,7 @@ class ChanceRate:
     by_check
         The control by check.
     of_classes, class_seconds
-        Matrix that adds up the control by class of node, and the seconds in which each class was observed, weighted by
+        Matrix that sums the control by class of node, and the seconds in which each class was observed, weighted by
         the proneness of the nodes.
     """
 
@@ -52,7 +52,7 @@ class ChanceRate:
         counted = np.bincount(episodes.check, minlength=checks) + np.bincount(control_episodes.check, minlength=checks)
         of_node = np.zeros((len(controls.node_seconds), checks))
         np.add.at(of_node, (controls.rest_node, controls.rest_check), controls.rest_count)
-        # The events of the node to expect if they were distributed over checks like those of all nodes.
+        # The expected events of the node if they were distributed over checks like those of all nodes.
         of_check = np.outer(of_node.sum(axis=1), of_node.sum(axis=0) / max(of_node.sum(), 1.0))
         of_own_check = (of_node + CHECK_WEIGHT) / (of_check + CHECK_WEIGHT)
         of_nodes = _proneness(controls, of_node.sum(axis=1))
@@ -73,7 +73,7 @@ class ChanceRate:
         Parameters
         ----------
         chances
-            Shape (draws, control): probability that each event of the control is no failure of another attempt.
+            Shape (draws, control): probability that each event of the control did not fail another attempt.
 
         Returns
         -------

@@ -12,8 +12,8 @@ LAG_EDGES = (-300.0, -120.0, -30.0, 0.0, 30.0, 120.0)
 LAG_CLASSES = len(LAG_EDGES) + 1
 
 FAMILIES = ("check", "failures_only", "point_check", "kernel", "reason")
-"""What an event comes from: a check whose good results are logged too, one that logs only failures, one that runs with
-the job, the kernel's log, a reason that a node was given."""
+"""Source of an event: a check that also logs good results, a check that logs only failures, a check that runs with the
+job, the kernel's log, a reason given for a node."""
 PERSISTENCE = ("cleared", "missing", "lasting")
 """Later state of a symptom: good again within 20 minutes; unknown; still failing 2.5 to 17 minutes later."""
 
@@ -40,7 +40,7 @@ class Episodes:
     observed_at
         When the episode was first seen; seconds since any moment.
     is_explained
-        Whether an earlier failure that Slurm itself blames on the node explains the episode.
+        Whether an earlier failure that Slurm itself attributes to the node explains the episode.
     """
 
     attempt: NDArray[np.int64]
@@ -80,7 +80,7 @@ class Suspects:
 
 @dataclass(frozen=True)
 class Strata:
-    """Classes of failed attempts that infrastructure failed about equally often. A value per stratum.
+    """Classes of failed attempts that infrastructure failed about equally often, with one value per stratum.
 
     Attributes
     ----------

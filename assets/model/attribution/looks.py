@@ -15,9 +15,9 @@ _LOOKS = len(PERSISTENCE) * 2 * 2
 
 @dataclass(frozen=True)
 class _Assumption:
-    """Share of events with a companion; on a drained node, by persistence; by persistence.
+    """Assumed shares of events: with a companion; on a drained node, by persistence; by persistence.
 
-    The latter of checks, and of checks without good results.
+    The last is given for checks, and for checks without good results.
     """
 
     companion: float
@@ -29,12 +29,12 @@ class _Assumption:
 _CAUSE = _Assumption(0.3, (0.6, 0.6, 0.6), (0.15, 0.10, 0.75), (0.0, 0.3, 0.7))
 _CHANCE = _Assumption(0.03, (0.02, 0.05, 0.30), (0.65, 0.10, 0.25), (0.0, 0.7, 0.3))
 """Assumed share of events with each feature, by cause and by chance, for clusters with few events. Nodes are drained
-for false alarms that last, and hardly ever for those that pass."""
+for false alarms that last, and hardly ever for short ones."""
 _FEATURE_WEIGHT = 5.0
 """Weight of the assumption about a single feature, in causes."""
 _LOOKS_WEIGHT = 20.0
-"""Weights, in events, with which shares of combined features are shrunk: those of causes towards independent features,
-those of a check's coincidences towards its family, and those of a family towards the assumption."""
+"""Weights in events of the shrinkage of combined features: of causes towards independent features, of a check's
+coincidences towards its family, and of a family towards the assumption."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +117,13 @@ def _looks(episodes: Episodes) -> Places:
 
 
 def _assumed(assumption: _Assumption) -> Floats:
-    """Return the assumed shares of combined features by family. What a family cannot show is nearly impossible."""
+    """Return the assumed shares of combined features by family. Features that a family cannot show are unlikely."""
     persistences = {"check": assumption.persistence, "failures_only": assumption.persistence_unseen}
     companion = np.array([1.0 - assumption.companion, assumption.companion])
     tables = []
     for family in FAMILIES:
         persistence = np.array(persistences.get(family, (0.0, 1.0, 0.0))) + 1e-3
-        # A node gets a reason when it is taken out of service, so for reasons the feature says nothing more.
+        # A node gets a reason when it is taken out of service, so the feature adds nothing for reasons.
         drained = np.full(len(PERSISTENCE), 0.5) if family == "reason" else np.array(assumption.drained)
         of_drain = np.stack([1.0 - drained, drained], axis=1)
         joint = persistence[:, None, None] * companion[None, :, None] * of_drain[:, None, :]

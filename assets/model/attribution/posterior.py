@@ -1,7 +1,7 @@
 """Posterior probability that the evidence near the end of a failed attempt belongs to its failure, not to chance.
 
-Two groups (Efron 2010): events that happen at any time, whose rate and looks are measured on attempts that COMPLETED,
-and events that ended an attempt, whose share and looks are found by expectation-maximisation.
+Two groups (Efron 2010): events that happen at any time, with rate and features measured on attempts that COMPLETED, and
+events that ended an attempt, with share and features from expectation-maximisation.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from assets.model.attribution.prior import Prior
 from assets.model.shares import Floats, Kinds, ones
 
 DRAWS = 50
-"""Number of sets of parameters that are drawn to represent their uncertainty."""
+"""Number of sets of parameters drawn to represent their uncertainty."""
 
 _CAUSE_LAGS = (0.06, 0.10, 0.18, 0.30, 0.16, 0.12, 0.08)
 _LAG_WEIGHT = 10.0
-"""Shares of causes by class of lag where a cluster has shown little, and the events that they weigh as much as."""
+"""Assumed shares of causes by class of lag for clusters with few events, and the weight of the assumption in events."""
 _SECOND_FAULT = 1e-3
-"""Share of what a node shows within minutes of a failure that Slurm blames on it, and that is a fault of its own."""
+"""Share of events on a node within minutes of a failure that Slurm attributes to it which are separate faults."""
 _MAX_STEPS, _TOLERANCE = 5000, 1e-7
 """A draw has converged when no probability changes by the tolerance in a step, mostly after 50 to 500 steps."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What was found.
+    """The fitted probabilities.
 
     Attributes
     ----------
     probability
-        Shape (episodes,): probability that the episode ended its attempt, the mean of `draws`. Over one attempt they
-        add up to 1 at most.
+        Shape (episodes,): probability that the episode ended its attempt, the mean of `draws`. The sum over an attempt
+        is at most 1.
     draws
-        Shape (DRAWS, episodes): the same under each of so many sets of parameters that the data allow.
+        Shape (DRAWS, episodes): the same under each drawn set of parameters.
     """
 
     probability: NDArray[np.float64]
@@ -68,7 +68,7 @@ def attribute(
     after_seconds: float,
     generator: np.random.Generator,
 ) -> Posterior:
-    """Tell causes from coincidences.
+    """Fit the probability that each episode caused the failure of its attempt.
 
     Parameters
     ----------
@@ -91,26 +91,26 @@ def attribute(
     Notes
     -----
     Coincidences on a node are a Poisson process. Its rate is that of the node's class, times how prone to false alarms
-    the node is (Gamma-Poisson, from its events beside no failed attempt), times the check's share. An attempt of
-    stratum s was ended by infrastructure with probability theta_s; then one more episode lies on one of its N nodes, of
+    the node is (Gamma-Poisson, from its events away from failed attempts), times the check's share. Infrastructure
+    ended an attempt of stratum s with probability theta_s; one more episode then lies on one of its N nodes, of
     check c with probability g_c, in lag class b with probability h_b, with features x with probability f1_x.
     The odds that episode j is that one are ::
 
         theta_s / (1 - theta_s) * g_c h_b f1_x / N / (beta_cn L_b r_b f0_x)
 
-    where L_b are the seconds of the lag class in the attempt's window, r_b is how much denser than evenly coincidences
-    lie in it, f0_x is the share of features among the check's own coincidences, drawn to that of its family. Over the
-    episodes of one attempt, p_j = odds_j / (1 + sum of odds).
+    where L_b are the seconds of the lag class in the attempt's window, r_b is the density of coincidences in it
+    relative to an even one, f0_x is the share of features among the check's own coincidences, shrunk towards that of
+    its family. Over the episodes of one attempt, p_j = odds_j / (1 + sum of odds).
     The rate of coincidences is estimated from the controls; theta, g, h and f1 are found by expectation-maximisation.
     Each step goes half of the way: with whole steps some probabilities alternate between two values.
     For each episode g, h and f1 are estimated from the other episodes (collapsed variational Bayes of order zero). If
-    an episode counted for itself, its own features would look usual, and its probability would be too extreme. An event
-    that the fit blames for a failure counts in the controls only by the rest of its probability, because other attempts
-    that share the node show it near their ends as well. What a fault shows after the attempt that it failed is no
-    evidence for the next attempt on the node, nor for an attempt that shared the node and ended in another minute,
-    farther from the fault.
-    Draws refit everything with the attempts and the controls weighted by Gamma(1) (Bayesian bootstrap). Their mean is
-    published, so that sums of probabilities are means of the sums whose spread the draws give.
+    an episode counted for itself, its own features would look usual, and its probability would be too extreme. An
+    event with probability p of a failure counts in the controls as 1 - p, because other attempts that share the node
+    show it near their ends as well. Later signs of a fault that already failed an attempt are no evidence for the
+    next attempt on the node, nor for an attempt that shared the node and ended in another minute, farther from the
+    fault.
+    Draws refit everything with the attempts and the controls weighted by Gamma(1) (Bayesian bootstrap). The published
+    value is their mean, so that sums of probabilities are means of the sums that the draws give.
 
     Assumptions: features are independent of lag and check given the family; completed attempts meet coincidences as
     often, per node and second, as failed ones do. A program that makes a check fail whenever it fails looks like
@@ -147,7 +147,7 @@ def attribute(
 
 @dataclass(frozen=True)
 class _Design:
-    """What does not change from step to step."""
+    """The parts that do not change from step to step."""
 
     of_attempts: sparse.csr_matrix
     attempt: NDArray[np.int64]
@@ -207,7 +207,7 @@ class _Design:
         )
 
     def odds(self, probability: Floats, suspect_weights: Floats, control_weights: Floats) -> Floats:
-        """One step: odds of each episode from the probabilities so far of all others; a row per draw."""
+        """Return the odds of each episode from the current probabilities of all others; a row per draw."""
         causes = probability * suspect_weights[:, self.attempt]
         chances = control_weights * (1.0 - self._blamed_controls(probability))
         # Doubtful causes count for less than their probability. Otherwise many coincidences with the same features,
@@ -234,5 +234,5 @@ class _Design:
         return np.exp(np.clip(log_odds, -50.0, 50.0)) * np.clip(unexplained, 1e-6, 1.0)
 
     def _blamed_controls(self, probability: Floats) -> Floats:
-        """Probability that what is seen beside a completed attempt failed another attempt."""
+        """Return the probability that an event near a completed attempt failed another attempt."""
         return np.where(self.is_control_explained, 1.0, np.minimum(probability @ self.beside_control, 1.0))

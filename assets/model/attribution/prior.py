@@ -21,8 +21,8 @@ _SPREADS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 class Prior:
     """Prior by stratum. Strata of one state fail in proportion to their exposure, with a measured spread.
 
-    This holds for failures by infrastructure and for those by programs, each with a spread of its own. Where little was
-    seen of a stratum, its share is therefore that of its state, however little exposure it has.
+    This applies to failures by infrastructure and to those by programs, each with its own spread. A stratum with few
+    attempts therefore has the share of its state, even with little exposure.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Prior:
     attempt_count
         Failed attempts by stratum.
     of_episodes, of_suspects, of_states
-        Matrices that add up episodes by stratum, suspects by stratum, and strata by state.
+        Matrices that sum episodes by stratum, suspects by stratum, and strata by state.
     exposure_share
         Share of each stratum in the node-seconds of its state.
     """
@@ -64,7 +64,7 @@ class Prior:
         Parameters
         ----------
         causes
-            Shape (draws, episodes): probability of each episode to be a cause, times its weight.
+            Shape (draws, episodes): probability that each episode is a cause, times its weight.
         suspect_weights
             Shape (draws, suspects).
 
@@ -82,7 +82,7 @@ class Prior:
         return np.clip(by_infrastructure / (by_infrastructure + by_programs), 1e-9, 0.999)[:, self.stratum]
 
     def _drawn_to_exposure(self, failed: Floats, of_state: Floats) -> Floats:
-        """Shrink failures by stratum towards the share of their state's that the stratum has of its exposure.
+        """Shrink failures by stratum towards the stratum's share of exposure times the failures of its state.
 
         These are Gamma-Poisson means, averaged over all spreads. A spread is weighted by the likelihood of all strata
         of the draw: the density of the negative binomial.

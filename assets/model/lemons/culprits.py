@@ -1,6 +1,6 @@
-"""Which node caused a failure: a failure of a job on many nodes is divided among these nodes.
+"""Infer which node caused a failure: a failure of a job on many nodes is divided among these nodes.
 
-A failure whose culprit is known counts for that node. Every other failure is divided among its nodes in proportion to
+A failure with a known culprit counts for that node. Every other failure is divided among its nodes in proportion to
 their failure rates. The rates are estimated from the same failures, and both steps are repeated until nothing changes
 (EM). An uncertain failure counts by its probability.
 """
@@ -37,10 +37,10 @@ class Blame:
     event_count
         Failures per node, known ones and shares of others, by their probability.
     fleet, nodes
-        The two groups that the shares agree with, and what is known of each node; None where nothing can be fitted,
-        and the shares are then equal.
+        The two groups that the shares agree with, and the rates of each node; None if nothing can be fitted, in which
+        case the shares are equal.
     p_value
-        Probability of counts as uneven in a fleet of one group, at most; `nan` where nothing can be fitted.
+        Upper bound of the probability of counts as uneven in a fleet of one group; `nan` if nothing can be fitted.
     """
 
     share: Floats
@@ -64,13 +64,13 @@ def infer_culprits(
     ----------
     failure, node
         One entry per suspect of a failure: the failure's index from 0, without gaps, and the node's index. A failure
-        whose culprit is known has one entry.
+        with a known culprit has one entry.
     exposure
         Node-days in use of each node; its length is the number of nodes.
     generator
         Source of randomness for the draws.
     probability
-        That the failure is one and no coincidence, for each failure, shape (failures,) or one for all.
+        That it is a failure and no coincidence, shape (failures,) or one for all.
 
     Returns
     -------
@@ -87,13 +87,13 @@ def infer_culprits(
     `assets.model.lemons.two_groups` fitted to ``k_n = sum of p(n | .) P(failure)``. The first shares are equal.
     Entries are kept as a list of pairs: a failure of 500 nodes costs 500 numbers, not a row of the fleet.
 
-    Shares are means, and means differ less between nodes than the true values. What is known of the nodes is
-    therefore the mean over 50 draws. Each draw decides by their probability which failures are real, and draws one
-    culprit for each of them by the shares. It uses one of 8 fits, each with one spread of the normal nodes' rates by
+    Shares are means, and means differ less between nodes than the true values. The rates of the nodes are therefore
+    the mean over 50 draws. Each draw decides by their probability which failures are real, and draws one culprit for
+    each of them by the shares. It uses one of 8 fits, each with one spread of the normal nodes' rates by
     `weigh_spreads`. The p-value is that of the mean gain of the draws. The limits of rates assume the widest spread of
-    the normal nodes, half their mean; if the spread is smaller, they cover more often than nominal. Those of a lemon
-    are of its own count, see `judge_nodes`: of nodes with a probability above 0.7, 90% limits hold 90 to 97% of the
-    rates in the fleets of `tests/model/test_lemons_two_groups.py`.
+    the normal nodes, half their mean; if the spread is smaller, they cover more often than nominal. Limits of a lemon
+    follow from its own count, see `judge_nodes`: for nodes with a probability above 0.7, 90% limits hold 90 to 97% of
+    the rates in the fleets of `tests/model/test_lemons_two_groups.py`.
 
     Limitations: a node that is always in the same large jobs as a lemon gets its share of the blame.
 
@@ -142,7 +142,7 @@ def draw_culprits(
     *,
     probability: Floats,
 ) -> list[Floats]:
-    """Draw the failures that are real and one culprit for each of them, several times, and count by node."""
+    """Draw the real failures and one culprit for each of them, several times, and count by node."""
     order = np.argsort(which, kind="stable")
     until = np.cumsum(share[order])
     last = np.searchsorted(which[order], np.arange(which.max() + 1), side="right") - 1
@@ -157,7 +157,7 @@ def draw_culprits(
 
 
 def draw_fleets(counts: list[Floats], time: Floats, fleet: TwoGroups) -> tuple[list[Draw], Group, float]:
-    """Fit the fleet to the first draws, and lend their groups to the others.
+    """Fit the fleet to the first draws, and use their groups for the others.
 
     Returns
     -------

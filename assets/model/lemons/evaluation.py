@@ -12,28 +12,28 @@ from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import dispersed_interval
 
 BAD_LUCK = 0.01
-"""A node proves bad when its failures have at most this probability at the rate of normal nodes."""
+"""A node proves bad if its failures have at most this probability at the rate of normal nodes."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a list fared in the window after it.
+    """The result of a list in the window after it.
 
     Attributes
     ----------
     precision
-        Of the nodes named that were in use, those that proved bad.
+        Share of the named nodes in use that proved bad.
     recall
-        Of the nodes that proved bad, those that had been named.
+        Share of the nodes that proved bad that had been named.
     lift, lift_low, lift_high
-        Precision over the share of bad nodes among all, its limits those of the precision; `nan` without bad nodes.
+        Precision over the share of bad nodes among all, with the limits of the precision; `nan` without bad nodes.
     lost_gpu_hours_avoidable, lost_gpu_hours_avoidable_low, lost_gpu_hours_avoidable_high
-        What the nodes named lost beyond what others would have lost in their place; 0 or more. Its limits are those of
-        the number of their failures; `nan` where they had none.
+        Loss of the named nodes beyond the loss of others in their place; 0 or more. The limits follow from those of
+        the number of their failures; `nan` if they had none.
     named_count, bad_count, judged_count
         Nodes: named and in use, proved bad, in use.
     named_failure_count, named_node_days
-        Failures and use of the nodes named.
+        Failures and node-days in use of the named nodes.
     """
 
     precision: Share
@@ -66,7 +66,7 @@ def evaluate_forward(
     lost_gpu_hours
         Work lost to these failures, in GPU-hours.
     normal_rate
-        Failures per node-day of normal nodes, as the list's own window gave it.
+        Failures per node-day of normal nodes, from the list's own window.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def evaluate_forward(
     -----
     A node proves bad when ``P(X >= k | normal rate x exposure) <= 0.01``. Avoidable is the sum over named nodes of
     ``lost - exposure x loss per node-day of the other nodes``, at least 0; its limits are Garwood's for the number of
-    their failures, each taken to lose what they lost on average.
+    their failures, each with their mean loss.
 
     Limitations: a window of weeks is short. A lemon may have no failure in it, or may have been repaired; precision is
     then too low. One normal node in a hundred proves bad by chance; recall is then too low.

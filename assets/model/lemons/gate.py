@@ -1,7 +1,7 @@
-"""Whether the failures of a fleet are more uneven over its nodes than those of a fleet without lemons.
+"""Test whether the failures of a fleet are more uneven over its nodes than those of a fleet without lemons.
 
-The answer is a parametric bootstrap. Fleets without lemons are drawn from the one group that fits the counts best, and
-the same statistic is computed of them and of the counts.
+The test is a parametric bootstrap. Fleets without lemons are drawn from the one group that fits the counts best, and
+the same statistic is computed for them and for the counts.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from assets.model.lemons.two_groups import MAX_LEMON_SHARE, MIN_FACTOR, MIN_SHAP
 
 DRAWS = 1000
 CHUNK = 100
-"""Fleets that are drawn at once; more need more memory."""
+"""Fleets to draw at once; more need more memory."""
 ROUNDING = 1e-9
 LEVEL = 0.05
 """An excess of lemons can be seen if its gain is above that of all but this share of fleets without lemons."""
 CLASS_RATIO = 1.1
-"""Nodes whose exposures differ by less than this factor are taken to have been in use for the same time."""
+"""Nodes with exposures that differ by less than this factor count as in use for the same time."""
 MEANS = np.linspace(-4.0, 4.0, 13)
-"""Means of a fleet that are tried, in standard deviations of its count from the one that was observed."""
+"""Means of a fleet to try, in standard deviations of its count from the observed one."""
 NORMAL_SHAPES = (MIN_SHAPE, 6.0, 10.0, 20.0)
 LEMON_SHARES = (0.002, 0.005, 0.01, 0.02, 0.035, 0.06, MAX_LEMON_SHARE)
 LEMON_FACTORS = (MIN_FACTOR, 4.0, 5.5, 7.5, 10.0, 16.0, 30.0, 100.0)
 LEMON_SHAPES = (1.0, 5.0, 20.0)
 POISSON = 1e6
-"""Shape of a group whose rates are equal, as far as any count can tell."""
+"""Shape of a group with equal rates, as far as any count can show."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class LemonGate:
     p_value
         Probability of counts as uneven in a fleet without lemons, 0 to 1.
     smallest_count
-        Fewest failures of one node of usual exposure that would have made `p_value` fall below 0.05; infinite where no
+        Fewest failures of one node of usual exposure that would have made `p_value` fall below 0.05; infinite if no
         number up to a hundred times the usual would have.
     usual_count
-        Failures that such a node has in the fleet without lemons.
+        Failures of such a node in the fleet without lemons.
     """
 
     p_value: float
@@ -56,7 +56,7 @@ class LemonGate:
 def compare_with_even_fleets(
     event_count: ArrayLike, exposure: ArrayLike, single: Group, generator: np.random.Generator
 ) -> LemonGate:
-    """Compare how uneven the counts are with fleets without lemons.
+    """Compare the unevenness of the counts with that of fleets without lemons.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def compare_with_even_fleets(
     exposure
         Node-days in use of each node, shape (nodes,); nodes without any are left out.
     single
-        The one group that fits the counts best (`TwoGroups.single`).
+        The single group that fits the counts best (`TwoGroups.single`).
     generator
         Source of randomness for the draws.
 
@@ -81,11 +81,11 @@ def compare_with_even_fleets(
     Notes
     -----
     The statistic is the gain in log-likelihood of two groups over one. Both are maximised over a fixed grid, so that
-    the gains of all fleets are one product of matrices: of how many nodes have which count and exposure, and of the
+    the gains of all fleets are one product of two matrices: the number of nodes with each count and exposure, and the
     log-likelihood of each such pair at each point of the grid. Exposures are rounded to classes of 10%. The grid is
-    the same for the counts and for the drawn fleets, so its steps cost power at most, and the p-value stays valid:
-    ``(1 + draws with at least this gain) / (1 + draws)``. Which node caused a failure is not inferred again in the
-    drawn fleets.
+    the same for the counts and for the drawn fleets, so its steps only cost power, and the p-value stays valid:
+    ``(1 + draws with at least this gain) / (1 + draws)``. Culprits of failures are not inferred again in the drawn
+    fleets.
 
     Assumption: without lemons the nodes' rates are of one Gamma distribution, and failures come one by one.
 
@@ -127,12 +127,12 @@ def _even_fleets(single: Group, time: Floats, generator: np.random.Generator) ->
 
 
 class _Grid:
-    """The two families of fleets, each at the points of a grid, and the gain of the one over the other."""
+    """The two families of fleets, each at the points of a grid, and the gain of one over the other."""
 
     def __init__(self, classes: Floats, mean: float, total: float, node_count: int) -> None:
         self._classes = classes
         steps = mean * np.maximum(1.0 + MEANS / np.sqrt(max(total, 1.0)), 0.05)
-        # As in `fit_two_groups`: what the normal nodes have in common is not known better than their mean is.
+        # As in `fit_two_groups`: the spread of normal nodes is not known better than their mean is.
         widest = max(2 * MIN_SHAPE, total)
         shapes = [*(shape for shape in NORMAL_SHAPES if shape < widest), min(widest, POISSON)]
         self._single = [Group(rate, shape) for rate, shape in product(steps, shapes)]

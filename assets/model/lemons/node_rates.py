@@ -1,4 +1,4 @@
-"""What the fit of two groups says of each node: its probability of being a lemon, its rate, and how long a list may be.
+"""Judge each node by the fit of two groups: its probability of being a lemon, its rate, and how long a list may be.
 
 The culprits and the spread of the fleet are uncertain. They enter as several draws, and the results are means over
 these draws.
@@ -19,13 +19,13 @@ from assets.model.gamma_poisson import Floats, Group, Units, checked, mixture_pr
 from assets.model.lemons.two_groups import TwoGroups, log_joint
 
 LIMIT_DRAWS = 8
-"""Number of draws that limits are made of: they cost more than all the rest."""
+"""Number of draws behind the limits, which cost more than all the rest."""
 
 HALF_A_FAILURE = 0.5
-"""What the group of lemons adds to the limits of a lemon's own count, at the group's mean rate."""
+"""Events that the group of lemons adds to the limits of a lemon's own count, at the group's mean rate."""
 
 NEARLY_ALL = 1.0 - 1e-12
-"""Highest probability of an upper limit; that of 1 has no finite one."""
+"""Highest probability of an upper limit, as a probability of 1 has no finite one."""
 
 Parts = Sequence[tuple[Floats, Floats, Floats]]
 """Gamma distributions of each node's rate: share, shape, inverse scale."""
@@ -41,7 +41,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class NodeRates:
-    """What the fleet's two groups say of each node; all arrays have one shape.
+    """Probabilities and rates of each node from the two groups; all arrays have one shape.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class NodeRates:
     false_discovery_ratio
         Expected share of wrong names in the list of this node and all before it.
     value
-        Failures per node-day, drawn towards the group's mean by as much as the exposure is short.
+        Failures per node-day, shrunk towards the group's mean, the more the shorter the exposure.
     confidence_level
-        Probability that [low, high] holds the node's rate.
+        Probability that [low, high] contains the node's rate.
     low_parts, high_parts
-        What the lower and the upper limits are quantiles of.
+        The distributions of the quantiles that are the lower and the upper limits.
     """
 
     posterior_probability: Floats
@@ -67,13 +67,13 @@ class NodeRates:
 
     @cached_property
     def low(self) -> Floats:
-        """Lower limits of the rates; made when asked for, as they cost more than all the rest."""
+        """Lower limits of the rates; computed on demand, as they cost more than all the rest."""
         limits: Floats = np.minimum(mixture_quantile((1.0 - self.confidence_level) / 2.0, self.low_parts), self.value)
         return limits
 
     @cached_property
     def high(self) -> Floats:
-        """Upper limits of the rates; a small chance of a lemon may lift the value to where few rates lie above it."""
+        """Upper limits of the rates; a small chance of a lemon may raise the value to where few rates lie above it."""
         below_value = mixture_probability(self.value, self.high_parts)
         level = np.maximum((1.0 + self.confidence_level) / 2.0, np.minimum((1.0 + below_value) / 2.0, NEARLY_ALL))
         limits: Floats = np.maximum(mixture_quantile(level, self.high_parts), self.value)
@@ -86,16 +86,16 @@ def judge_nodes(
     widest: Group | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> NodeRates:
-    """Give each node its probability of being a lemon and its rate, and the list its share of wrong names.
+    """Return for each node its probability of being a lemon and its rate, and for the list its share of wrong names.
 
     Parameters
     ----------
     draws
         At least one.
     exposure
-        Node-days in use of each node. A node without any keeps what the fleet says of any node.
+        Node-days in use of each node. A node without any has the rates of any node of the fleet.
     widest
-        Normal nodes to take the limits from, where they are to be wider than what is likeliest.
+        Normal nodes behind the limits, if these are to be wider than at the likeliest spread.
     confidence_level
         1 - a, between 0 and 1.
 
@@ -113,15 +113,15 @@ def judge_nodes(
     -----
     ``P(lemon | k, T) = w p(k | lemon) / (w p(k | lemon) + (1 - w) p(k | normal))``; the local false discovery rate is
     the rest. A node's rate is, within each group, Gamma with shape ``a + k`` and rate ``b + T``; the value is the mean
-    of the mixture of both. The list is in the order of the probability, and its expected share of wrong names is the
-    mean of the local false discovery rates down to the node: never sorted apart, so nodes with the same probability
-    stand or fall together.
+    of the mixture of both. The list is in order of the probability, and its expected share of wrong names is the mean
+    of the local false discovery rates down to the node. Nodes with the same probability are never separated: they
+    enter the list together.
 
     The limits are quantiles of such a mixture. In it, a lemon has Garwood's limits of its own count: shape ``k`` below,
-    at least 1/2, and ``k + 1`` above. The group adds half a failure at its mean rate ``m`` and nothing else, so that
-    the inverse scale is ``T + 1 / (2 m)``. There are few lemons, often one, and the group was fitted to them: as a
-    prior it would count a node's failures twice. A small chance of a lemon can lift the value above the quantile; the
-    upper limit is then the rate that half of the probability above the value lies below.
+    at least 1/2, and ``k + 1`` above. The group adds only half a failure at its mean rate ``m``, so that the inverse
+    scale is ``T + 1 / (2 m)``. There are few lemons, often one, and the group was fitted to them: as a prior it would
+    count a node's failures twice. A small chance of a lemon can raise the value above the quantile; the upper limit is
+    then the rate that half of the probability above the value lies below.
 
     Assumptions: the shares and rates of the groups are known in each draw. With few lemons, a probability near one
     half may as well be 0.3 or 0.7. The list is affected less, because it averages.
@@ -148,7 +148,7 @@ def judge_nodes(
 
 
 def posterior_rates(fleet: TwoGroups, count: Floats, time: Floats) -> Floats:
-    """Give each node's expected rate per node-day by one fit."""
+    """Return each node's expected rate per node-day by one fit."""
     return _mean_rates(fleet, count, _membership(fleet, count, time), time)
 
 
@@ -188,7 +188,7 @@ def _mean_rates(fleet: TwoGroups, count: Floats, membership: tuple[Floats, Float
 def _limit_parts(
     draws: Sequence[tuple[TwoGroups, Floats, tuple[Floats, Floats]]], time: Floats, widest: Group | None
 ) -> tuple[Parts, Parts]:
-    """Give the Gamma distributions whose quantiles are the lower and the upper limits of each node's rate."""
+    """Return the Gamma distributions behind the lower and the upper limits of each node's rate."""
     low, high = [], []
     for fleet, count, membership in draws:
         probability, fdr = (share / len(draws) for share in membership)
@@ -200,6 +200,6 @@ def _limit_parts(
 
 
 def _membership(fleet: TwoGroups, count: Floats, time: Floats) -> tuple[Floats, Floats]:
-    """Give the probabilities of being a lemon and of being none, each to full precision."""
+    """Return the probabilities of being a lemon and of being none, each to full precision."""
     normal, lemon = log_joint(Units(count, time), fleet.normal, fleet.lemon, fleet.lemon_ratio)
     return special.expit(lemon - normal), special.expit(normal - lemon)

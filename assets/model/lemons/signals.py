@@ -1,4 +1,4 @@
-"""The paper's seven signs of a lemon, each judged against the fleet: what stands out, and where two kinds agree."""
+"""The paper's seven signs of a lemon, each compared with the fleet: which stand out, and where two kinds agree."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ KINDS = {
     "single_node_node_fails": "failures",
     "single_node_node_failure_rate": "failures",
 }
-"""The signals by the paper's names, and who speaks in each; two of one kind are one witness."""
+"""The signals by the paper's names, and the source of each; two of one kind count as one."""
 SIGNALS = tuple(KINDS)
 FLEET_QUANTILE = 0.99
-"""Share of the fleet above which a signal stands out."""
+"""Quantile of the fleet above which a signal stands out."""
 MIN_COUNT = 2.0
-"""What happened once happens to any node, and may be above the 99th percentile of a good fleet."""
+"""A single event can happen to any node, and may be above the 99th percentile of a good fleet."""
 
 
 @dataclass(frozen=True)
 class StandingOut:
-    """Which nodes stand out, in which of the signals.
+    """The nodes that stand out, by signal.
 
     Attributes
     ----------
     limit
-        Value to exceed (or, where it was configured, to reach), per signal; `nan` where no node's value is known.
+        Value to exceed (or to reach, if it was configured), per signal; `nan` if no node's value is known.
     is_above
         Nodes by signals.
     is_candidate
@@ -45,7 +45,7 @@ class StandingOut:
 
 
 def stand_out(values: ArrayLike, configured: Mapping[str, float] | None = None) -> StandingOut:
-    """Find the nodes whose signals stand out of the fleet's.
+    """Find the nodes with signals that stand out of the fleet's.
 
     Parameters
     ----------
@@ -67,17 +67,17 @@ def stand_out(values: ArrayLike, configured: Mapping[str, float] | None = None) 
     Notes
     -----
     A signal stands out above the fleet's percentile `FLEET_QUANTILE` with at least `MIN_COUNT`, or from its configured
-    limit on. Signals of two kinds that agree make a candidate.
+    limit on. A node is a candidate if signals of two kinds agree.
 
     Assumption: most nodes of the fleet are good.
 
     References
     ----------
-    Kokolis et al., HPCA 2025, section IV: the signals, thresholds read off their distribution over 28 days.
+    Kokolis et al., HPCA 2025, section IV: the signals, with thresholds from their distribution over 28 days.
 
     Examples
     --------
-    A node with 3 tickets and 4 failed large jobs among 100 that have nothing:
+    A node with 3 tickets and 4 failed large jobs, among 100 without any:
 
     >>> values = np.zeros((101, 7))
     >>> values[0, [2, 4]] = 3, 4

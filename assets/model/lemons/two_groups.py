@@ -1,4 +1,4 @@
-"""Which nodes fail too often: a model of normal nodes and a few lemons, as two groups of Poisson rates.
+"""Fit a model of normal nodes and a few lemons, as two groups of Poisson rates, to find nodes that fail too often.
 
 This module fits the groups to counts and node-days.
 """
@@ -19,12 +19,12 @@ MIN_SHAPE = 4.0
 MIN_FACTOR = 3.0
 """A group that fails less than three times as often as the others is not a group of lemons."""
 MAX_LEMON_SHARE = 0.1
-"""Largest share of lemons: what a quarter of the nodes have in common is the fleet, not a lemon."""
+"""Largest share of lemons: a rate that a quarter of the nodes have is the fleet's, not a lemon's."""
 SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""Spreads of the normal nodes' rates that are weighed: standard deviation over mean."""
+"""Spreads of the normal nodes' rates to weigh: standard deviation over mean."""
 DEGREES = 1
-"""Of the chi-square that the gain of a second group is held against. The bounds keep the gain small: of simulated
-fleets without lemons 0 to 3% passed at 0.05, and 8% where the rates of normal nodes spread as far as they may."""
+"""Degrees of the chi-square for the gain of a second group. The bounds keep the gain small: of simulated fleets
+without lemons 0 to 3% passed at 0.05, and 8% if the rates of normal nodes spread as far as they may."""
 
 _LEMON_BOUNDS = [(np.log(1e-4), np.log(MAX_LEMON_SHARE)), (np.log(MIN_FACTOR), np.log(1000.0)), (0.0, np.log(20.0))]
 _STARTS = ((0.005, 30.0), (0.01, 10.0), (0.03, 5.0))
@@ -32,7 +32,7 @@ _STARTS = ((0.005, 30.0), (0.01, 10.0), (0.03, 5.0))
 
 @dataclass(frozen=True)
 class TwoGroups:
-    """A fleet: its normal nodes, its lemons, and how much better two groups explain the counts than one.
+    """A fleet: its normal nodes, its lemons, and the gain of two groups over one.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class TwoGroups:
     single
         The best single group.
     log_likelihood, log_likelihood_gain
-        Of the two groups, and by how much it is above that of one; the gain is 0 or more.
+        Of the two groups, and its gain over that of one group, 0 or more.
     """
 
     normal: Group
@@ -62,18 +62,18 @@ def fit_two_groups(
     Parameters
     ----------
     event_count
-        Failures of each node, 0 or more; fractions are shares of failures whose culprit is inferred.
+        Failures of each node, 0 or more; fractions are shares of failures with an inferred culprit.
     exposure
         Node-days in use of each node; nodes without any are left out.
     start
-        A fit to nearly the same counts, to begin at instead of at several guesses.
+        A fit to nearly the same counts, to start from instead of several guesses.
     spread
-        Standard deviation of the rates of normal nodes over their mean, where it is not to be fitted.
+        Standard deviation of the rates of normal nodes over their mean, if it is not to be fitted.
 
     Returns
     -------
     TwoGroups or None
-        None where nothing can be fitted: fewer than 2 nodes in use, or no failure.
+        None if nothing can be fitted: fewer than 2 nodes in use, or no failure.
 
     Raises
     ------
@@ -86,10 +86,10 @@ def fit_two_groups(
     negative binomial: ``log p(k | T) = lgamma(k + a) - lgamma(a) - lgamma(k + 1) + a log(b / (b + T))
     + k log(T / (b + T))``, ``b = a / m``. The fleet is ``(1 - w) p(normal) + w p(lemon)`` with ``w <= 0.1``, lemons
     at least 3 times the normal rate, and normal rates that spread by at most half their mean; without these bounds the
-    groups can trade places. They spread by at least ``1 / sqrt(all failures)``, which is how well the mean is known.
+    groups can change places. They spread by at least ``1 / sqrt(all failures)``, the precision of the mean.
 
-    Assumptions: the failures of a node are independent. Count incidents, and leave out those that strike many nodes at
-    once. A fleet of two kinds of hardware whose rates differ threefold looks like a fleet with lemons.
+    Assumptions: the failures of a node are independent. Count incidents, and leave out those that hit many nodes at
+    once. A fleet of two kinds of hardware with rates that differ threefold looks like a fleet with lemons.
 
     References
     ----------
@@ -123,12 +123,12 @@ def fit_two_groups(
 
 
 def p_value_of(log_likelihood_gain: float) -> float:
-    """Give the probability of so large a gain in a fleet of one group, at most: twice it is held against chi-square."""
+    """Return the highest probability of the gain in a fleet of one group, by chi-square of twice the gain."""
     return float(stats.chi2.sf(2 * log_likelihood_gain, DEGREES))
 
 
 def weigh_spreads(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups) -> Floats:
-    """Weigh how far the rates of normal nodes may spread by how well each spread explains the counts.
+    """Return the weights of spreads of normal nodes' rates, by how well each spread explains the counts.
 
     Parameters
     ----------
@@ -140,15 +140,15 @@ def weigh_spreads(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups)
     Returns
     -------
     numpy.ndarray
-        A probability for each of `SPREADS`; nodes that are much alike are taken as likelier beforehand.
+        A probability for each of `SPREADS`; a priori, small spreads are likelier.
 
     Notes
     -----
-    The best single spread is nearly always 0: a thousand failures cannot tell 0 from 0.3. To take it as known would
-    make normal nodes look more alike than they are, so that lists and limits would promise too much.
+    The best single spread is nearly always 0: a thousand failures cannot tell 0 from 0.3. To assume that it is known
+    would make normal nodes look more alike than they are, so that lists and limits would be too confident.
     """
     fits = [fit_two_groups(event_count, exposure, start, spread) for spread in SPREADS]
-    # Without an event there is no fit, and all spreads explain that equally well.
+    # Without an event there is no fit, and all spreads are equally likely.
     likelihood = np.array([0.0 if fit is None else fit.log_likelihood for fit in fits])
     weight = np.exp(likelihood - likelihood.max()) * (SPREADS[-1] + SPREADS[1] - np.array(SPREADS))
     probability: Floats = weight / weight.sum()
@@ -183,9 +183,9 @@ def _two_group_loss(units: Units, x: Floats) -> tuple[float, Floats]:
 def _minimise(
     loss: Callable[[Floats], tuple[float, Floats]], starts: list[list[float]], bounds: list[tuple[float, float]]
 ) -> optimize.OptimizeResult:
-    """Take the best of several starts, by truncated Newton.
+    """Return the best of several starts, by truncated Newton.
 
-    L-BFGS-B finds the same, and spends ten times as long on waiting for the threads of its 5 x 5 algebra.
+    L-BFGS-B finds the same, but takes ten times as long, waiting for the threads of its 5 x 5 algebra.
     """
     found = (
         optimize.minimize(loss, start, jac=True, bounds=bounds, method="TNC", options={"maxfun": 2000})
@@ -195,7 +195,7 @@ def _minimise(
 
 
 def log_joint(units: Units, normal: Group, lemon: Group, ratio: float) -> tuple[Floats, Floats]:
-    """Give the log-probability of being normal with this count, and of being a lemon with it."""
+    """Return the log-probability of being normal with this count, and of being a lemon with it."""
     return np.log1p(-ratio) + units.log_density(normal), np.log(ratio) + units.log_density(lemon)
 
 

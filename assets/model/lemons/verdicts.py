@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 
 LIST_LIMIT = 0.1
-"""Largest expected share of wrong names in the list; measured where the truth is planted in `tests/model`."""
+"""Largest expected share of wrong names in the list; `tests/model` measures it on planted lemons."""
 MIN_PROBABILITY = 0.7
-"""A node of less is not called a lemon, however good the rest of the list. At ten times the fleet's rate, in 90 days,
-9% of the names were wrong then and 64% of the lemons named, against 11% and 65% at 0.5."""
+"""Smallest probability of a lemon, even if the rest of the list is good. At ten times the fleet's rate, in 90 days, 9%
+of the names were wrong with it and 64% of the lemons named, against 11% and 65% at 0.5."""
 MIN_EVENTS = 2.0
 """Fewer failures make no lemon."""
 MIN_FLEET_EVENTS = 10.0
-"""Fewer failures in the whole fleet cannot tell a lemon from bad luck."""
+"""With fewer failures in the whole fleet, a lemon cannot be separated from bad luck."""
 MAX_P_VALUE = 0.05
-"""A fleet is searched for lemons only where one group of nodes explains its failures badly."""
+"""A fleet is searched for lemons only if one group of nodes explains its failures badly."""
 TELLING_FACTOR, TELLING_EVENTS = 10.0, 3.0
-"""A node can be called ok when failing 10 times as often as normal nodes would have shown in 3 failures by now."""
+"""A node can be ok if failing 10 times as often as normal nodes would have shown in this many failures by now."""
 BURST_DAYS, SILENT_DAYS = 14.0, 30.0
-"""Failures within two weeks, and none in the month after them, are a burst that is over."""
+"""Failures within two weeks, with none in the month after, are a burst that is over."""
 MAX_OK_PROBABILITY = 0.1
 """A node is not ok if its probability of being a lemon is 0.1 or more."""
 
@@ -46,11 +46,11 @@ class Verdicts:
     verdict
         `lemon`, `watch`, `ok` or `not enough data` for each node.
     rank
-        1 for the node most likely a lemon; 0 for every node where the data cannot rank them.
+        1 for the node most likely a lemon; 0 for every node if the data cannot rank them.
     refusal
-        Why the nodes are not ranked; None where they are.
+        Why the nodes are not ranked; None if they are.
     telling_count
-        Failures that a node failing 10 times as often would have had, for each node; `nan` where the fleet's rate is
+        Failures that a node failing 10 times as often would have had, for each node; `nan` if the fleet's rate is
         unknown.
     """
 
@@ -61,12 +61,12 @@ class Verdicts:
 
 
 def is_past_burst(days_since_first_failure: ArrayLike, days_since_last_failure: ArrayLike) -> NDArray[np.bool_]:
-    """Tell whether all failures of each node are of one burst that is long over.
+    """Return whether all failures of each node are of one burst that ended long ago.
 
     Parameters
     ----------
     days_since_first_failure, days_since_last_failure
-        Within the days that are looked at; `nan` without a failure.
+        Within the days of the search; `nan` without a failure.
 
     Examples
     --------
@@ -85,16 +85,16 @@ def decide(
     is_over: ArrayLike = False,
     gate: LemonGate | None = None,
 ) -> Verdicts:
-    """Call the lemons, and say of the others whether they are known to be none.
+    """Name the lemons, and judge whether each other node is known to be none.
 
     Parameters
     ----------
     blame
-        Failures laid at the nodes, with the fleet fitted to them.
+        Failures attributed to the nodes, with the fleet fitted to them.
     exposure
         Node-days in use of each node.
     is_candidate
-        Whether signals of different kinds agree on the node; it is then watched, whatever its rate says.
+        Whether signals of different kinds agree on the node; it is then watched at any rate.
     is_over
         Whether all failures of the node are of a burst in the past; it is then watched, and not called a lemon.
     gate
@@ -108,10 +108,10 @@ def decide(
     Notes
     -----
     A lemon is in the longest list with an expected share of wrong names of at most 0.1, with a probability of at least
-    0.7 and 2 failures or more, not all of them within two weeks that ended a month ago. Watched is a candidate by its
-    signals, and a node of at least 1 in 10 that is not on the list. Every other node is ok if failing 10 times as often
-    as normal nodes would have shown in 3 failures by now; where even that would not have shown, nothing is known. Where
-    the fleet is not ranked, nothing is known of a node of 1 in 10 either.
+    0.7 and 2 failures or more, not all of them within two weeks that ended a month ago. Watched are candidates by
+    their signals, and nodes with a probability of at least 0.1 that are not on the list. Every other node is ok if
+    failing 10 times as often as normal nodes would have shown in 3 failures by now; otherwise nothing is known. If the
+    fleet is not ranked, nothing is known of a node with a probability of 0.1 either.
 
     Limitations: "ok" excludes a lemon of ten times the fleet's rate. A lemon of three times that rate may be "ok".
 
@@ -120,7 +120,7 @@ def decide(
     >>> from assets.model.lemons.culprits import infer_culprits
     >>> quiet = infer_culprits([0, 1, 2], [0, 1, 2], [70.0] * 40, np.random.default_rng(1))
     >>> decide(quiet, [70.0] * 40, [False] * 40).refusal
-    'only 3 failures of nodes: fewer than 10 do not tell a lemon from bad luck'
+    'only 3 failures of nodes: fewer than 10 cannot tell a lemon from bad luck'
     """
     time, candidate = np.asarray(exposure, dtype=float), np.asarray(is_candidate, dtype=bool)
     refusal = _refusal(blame, time, gate)
@@ -148,9 +148,9 @@ def _refusal(blame: Blame, time: NDArray[np.float64], gate: LemonGate | None) ->
     if not (time > 0).sum() > 1:
         return "fewer than two nodes were in use"
     if total < MIN_FLEET_EVENTS:
-        # Rounded down: what is a little less than ten must not read as ten.
+        # Rounded down, so that a little less than ten does not read as ten.
         shown = f"{math.floor(100 * total + 1e-6) / 100:.4g}"
-        return f"only {shown} failures of nodes: fewer than {MIN_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
+        return f"only {shown} failures of nodes: fewer than {MIN_FLEET_EVENTS:.0f} cannot tell a lemon from bad luck"
     if blame.fleet is None:
         return "the failures are of nodes that were not in use"
     p_value = gate.p_value if gate else blame.p_value
@@ -159,7 +159,7 @@ def _refusal(blame: Blame, time: NDArray[np.float64], gate: LemonGate | None) ->
     refusal = f"cannot tell lemons from bad luck (p = {p_value:.2g})"
     if gate and math.isfinite(gate.smallest_count):
         refusal += (
-            f": {gate.smallest_count:.0f} failures of one node would have told, the usual number is "
+            f": {gate.smallest_count:.0f} failures of one node would have shown one, the usual number is "
             f"{gate.usual_count:.2g}"
         )
     return refusal

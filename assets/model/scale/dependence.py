@@ -1,4 +1,4 @@
-"""Is the failure rate per node the same at every job size? Every projection to larger jobs assumes that it is.
+"""Test whether the failure rate per node is the same at every job size, as every projection to larger jobs assumes.
 
 The answer is `constant` only if the data exclude a relevant dependence. If no dependence was found but it is not
 excluded either, the answer is `cannot tell`.
@@ -25,32 +25,32 @@ ONE_SIZE = "one_size"
 NO_EVENTS = "no_events"
 NO_EXPOSURE = "no_exposure"
 
-# Beyond this slope a doubling of the job multiplies the rate per node by 10^6: no data, only a missing bound.
+# Beyond this slope a doubling of the job multiplies the rate per node by 10^6, which means that a bound is missing.
 STEEPEST = 20.0
 
 
 @dataclass(frozen=True)
 class ScaleTest:
-    """How the rate per node-day depends on the nodes of the job.
+    """The dependence of the rate per node-day on the nodes of the job.
 
     Attributes
     ----------
     beta
-        Exponent: the rate is proportional to (number of nodes)^beta; `nan` where it has no finite estimate.
+        Exponent: the rate is proportional to (number of nodes)^beta; `nan` without a finite estimate.
     low, high
-        Limits of beta; `-inf` or `inf` where there is none.
+        Limits of beta; `-inf` or `inf` if there is none.
     p_value
         Of the hypothesis beta = 0.
     is_equivalent
-        The limits lie within -margin and margin; None where there are no limits.
+        Whether the limits lie within -margin and margin; None without limits.
     dispersion
-        Pearson's, 1 for Poisson; `nan` where fewer than three sizes cannot show it.
+        Pearson's, 1 for Poisson; `nan` for fewer than three sizes.
     incident_dispersion
-        Variance of the counts over Poisson's that incidents and doubtful failures give; 1 without.
+        Variance of the counts from incidents and uncertain failures, over Poisson's; 1 without.
     verdict
         `constant` (equivalent), `grows`, `falls` or `cannot tell`.
     event_count, exposure, size_count
-        What it rests on: events, exposure, and sizes with exposure.
+        The data behind it: events, exposure, and sizes with exposure.
     confidence_level
         Nominal probability that [low, high] covers the true beta.
     method
@@ -114,10 +114,10 @@ def scale_test(
     ``log mu_b = log T_b + a + beta log N_b`` with Poisson counts. Given all K events the counts are multinomial with
     shares proportional to ``T_b N_b^beta``, and that likelihood of beta alone is the profile over a:
     ``l(beta) = beta sum(k_b log N_b) - K log(sum(T_b N_b^beta))``, which is concave. The limits are where
-    ``2 (max l - l)`` reaches the chi-square quantile with 1 degree of freedom, times ``sum(V) / K`` where failures
-    share incidents or are uncertain; with a Pearson dispersion phi above 1 it must reach phi times the F quantile with
-    1 and b - 2 degrees, if that is more (quasi-Poisson), and the p-value is the larger one of both as well. Because a
-    dispersion above 1 comes up by chance too, the limits cover 3 to 4 points more than promised where scatter is
+    ``2 (max l - l)`` reaches the chi-square quantile with 1 degree of freedom, times ``sum(V) / K`` if failures share
+    incidents or are uncertain. With a Pearson dispersion phi above 1 it must reach phi times the F quantile with 1 and
+    b - 2 degrees, if that is more (quasi-Poisson). The p-value is the larger of both as well. Because a dispersion
+    above 1 also occurs by chance, the limits cover 3 to 4 points more than nominal if scatter is
     Poisson.
 
     Assumptions: small and large jobs differ in size only. beta is confounded with everything else that differs between
@@ -160,28 +160,28 @@ def scale_test(
 
 @dataclass(frozen=True)
 class _SlopeLikelihood:
-    """The likelihood of beta given the number of all events."""
+    """The likelihood of beta given the total number of events."""
 
     count: NDArray[np.float64]
     time: NDArray[np.float64]
     log_nodes: NDArray[np.float64]
 
     def __call__(self, beta: float) -> float:
-        """Log-likelihood, up to a constant."""
+        """Return the log-likelihood, up to a constant."""
         powers = np.dot(self.time, np.exp(beta * self.log_nodes))
         return float(beta * np.dot(self.count, self.log_nodes) - self.count.sum() * np.log(powers))
 
     def shares(self, beta: float) -> NDArray[np.float64]:
-        """Share of the events expected at each size."""
+        """Return the expected share of the events at each size."""
         powers: NDArray[np.float64] = self.time * np.exp(beta * self.log_nodes)
         return powers / powers.sum()
 
     def score(self, beta: float) -> float:
-        """Slope of the log-likelihood."""
+        """Return the slope of the log-likelihood."""
         return float(np.dot(self.count - self.count.sum() * self.shares(beta), self.log_nodes))
 
     def peak(self) -> float:
-        """Maximum; minus or plus `STEEPEST` where all events are at the smallest or the largest size."""
+        """Return the maximum; minus or plus `STEEPEST` if all events are at the smallest or the largest size."""
         if self.score(STEEPEST) >= 0:
             return STEEPEST
         if self.score(-STEEPEST) <= 0:
@@ -189,7 +189,7 @@ class _SlopeLikelihood:
         return float(optimize.brentq(self.score, -STEEPEST, STEEPEST, xtol=1e-10))
 
     def limit(self, beta: float, end: float, drop: float) -> float:
-        """Where the log-likelihood has fallen by `drop` on the way from `beta` to `end`; infinite if it never does."""
+        """Return where the log-likelihood has fallen by `drop` from `beta` to `end`; infinite if it never does."""
         floor = self(beta) - drop
         if beta == end or self(end) > floor:
             return float(np.copysign(np.inf, end))
