@@ -29,7 +29,7 @@ def rows(fitted):
 
 @pytest.fixture
 def warehouse(fitted, tmp_path):
-    """A copy to change. It stays open, as in a refresh: to open it takes longer than most of what it is asked."""
+    """A copy to change. It stays open, as in a refresh, because opening it takes longer than most queries."""
     house = OpenWarehouse(path=shutil.copy(fitted.path, tmp_path))
     yield house
     house.close()
@@ -37,7 +37,7 @@ def warehouse(fitted, tmp_path):
 
 @pytest.fixture
 def anew(warehouse):
-    """Change the copy and estimate anew; give what reads its rows."""
+    """Change the copy and estimate again; return a function that reads its rows."""
 
     def anew(asset, *statements):
         change(warehouse, *statements)

@@ -1,4 +1,4 @@
-"""A warehouse of five clusters, small enough to work out by hand.
+"""A warehouse of five clusters, small enough to compute by hand.
 
 large      failures above 128 GPUs, two of them one incident, and a job that still runs
 small      a failure, but no job above 128 GPUs
@@ -20,7 +20,7 @@ NAMES = (
     "repairs", "time_to_failure", "lemon_nodes", "lemon_evaluations", "lemon_effects", "location_rates",
 )  # fmt: skip
 ASSETS = [getattr(import_module(f"assets.estimates.est_{name}"), f"est_{name}") for name in NAMES]
-"""Every estimate, those that others read first."""
+"""Every estimate, first those that others read."""
 
 DEFAULTS = """
 alter table marts.dim_clusters alter is_simulated set default false;
@@ -170,7 +170,7 @@ CONTROLS = [
     ("quiet", 600, 300, True, False, 8, "pcie", 5, 1),
 ]
 
-# Days that nodes were in use: as many as attempts had, save where jobs of the large cluster shared some.
+# Days that nodes were in use: as many as attempts had, except where jobs of the large cluster shared some.
 NODE_DAYS = """
 insert into marts.fct_node_days by name
 select
@@ -214,7 +214,7 @@ select
 
 
 def build(house: Warehouse) -> None:
-    """Fill the marts of the five clusters; nothing is estimated yet."""
+    """Fill the marts of the five clusters, without estimates."""
     settings = {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0}
     with house.writing() as con:
         create_tables(con)
@@ -240,7 +240,7 @@ def attempt_row(
     node_count: int,
     days: float,
 ) -> Row:
-    """Give an attempt that began on the day of January of its number."""
+    """Return an attempt that began on the day of January of its number."""
     started_at = datetime(2026, 1, 1 + int(attempt_id[1]))
     return {
         "cluster_id": cluster_id, "attempt_id": attempt_id, "run_id": run_id, "is_terminal": is_terminal,
@@ -252,7 +252,7 @@ def attempt_row(
 
 
 def read(house: Warehouse, table: str, **key: object) -> list[dict[str, object]]:
-    """Read the rows of an estimate whose columns have the given values."""
+    """Read the rows of an estimate that have the given values."""
     with house.reading() as con:
         found = con.execute(f"from estimates.{table}").fetchall()
         names = [column[0] for column in con.description]

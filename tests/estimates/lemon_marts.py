@@ -1,6 +1,6 @@
 """A planted cluster in the marts that the search for lemons reads: 400 nodes over 112 days, 8 lemons.
 
-Half of the lemons' and a fifth of the others' failures are of unknown culprit among 8 nodes. Normal nodes fail 6.5
+The culprit is unknown among 8 nodes for half of the lemons' failures and a fifth of the others'. Normal nodes fail 6.5
 times per 1,000 node-days, lemons 20 times as often; every node is in use for 20 hours a day.
 """
 
@@ -70,7 +70,7 @@ from (values
 
 
 def plant(house: Warehouse) -> None:
-    """Put the planted cluster into the marts of the five clusters in their place, and a short one of 6 failures."""
+    """Replace the five clusters in the marts by the planted cluster and a short one of 6 failures."""
     rng = np.random.default_rng(20241029)
     failures = [
         (f"n{number:03}", day)

@@ -1,4 +1,4 @@
-"""Whether enough was seen of a cluster: its study period, its incidents, and those that would be usual in its time."""
+"""Whether enough was seen of a cluster: its study period, its incidents, and the usual number in its time."""
 
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ BEGIN = datetime(2026, 1, 1)
 
 
 def enough(*, days, incidents=(), node_days=0.0):
-    """What is said of a cluster whose incidents have these probabilities, each of two attempts."""
+    """Return the judgement of a cluster with incidents of these probabilities, each of two attempts."""
     end = None if days is None else BEGIN + timedelta(days=days)
     attempt = {"cluster_id": "c", "seen_from_at": BEGIN, "seen_to_at": end, "node_days": 0.0, "state": "NODE_FAIL"}
     failed = [

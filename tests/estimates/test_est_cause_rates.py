@@ -1,4 +1,4 @@
-"""Rates by cause, worked out by hand, and which causes have an upper limit though they were never seen."""
+"""Rates by cause, computed by hand, and which causes have an upper limit though they were never seen."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from (values ('gpu_memory', 'none'), ('user_code', 'none')) as codes (failure_ca
 insert into seeds.node_reason_rules by name from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
 insert into marts.dim_clusters by name
 from (values
-    ('checked', true), ('logged', true), ('told', true), ('bare', true), ('mixed', true), ('idle', true),
+    ('checked', true), ('logged', true), ('noted', true), ('bare', true), ('mixed', true), ('idle', true),
     ('no jobs', false)
 ) as clusters (cluster_id, has_accounting);
 insert into marts.dim_failure_categories by name
@@ -39,12 +39,12 @@ select *, timestamp '2026-03-01 20:00', timestamp '2026-03-01 00:00', timestamp 
 from (values
     ('checked', 'a', 1000, 1.0, 'pcie', 'i1', 'n1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1', 'n1'),
     ('checked', 'c', 500, 0.5, 'pcie', null, 'n1'), ('checked', 'd', 500, 0, null, null, null),
-    ('logged', 'a', 100, 0, null, null, null), ('told', 'a', 100, 0, null, null, null),
+    ('logged', 'a', 100, 0, null, null, null), ('noted', 'a', 100, 0, null, null, null),
     ('bare', 'a', null, 1.0, 'pcie', null, 'n1'), ('mixed', 'a', null, 1.0, 'pcie', null, 'n1'),
     ('mixed', 'b', 1000, 1.0, 'pcie', null, 'n1')
 ) as attempts;
 insert into marts.dim_nodes by name
-from (values ('checked', 'n1', null), ('logged', 'n1', null), ('logged', 'a1', 'amd'), ('told', 'n1', null),
+from (values ('checked', 'n1', null), ('logged', 'n1', null), ('logged', 'a1', 'amd'), ('noted', 'n1', null),
     ('bare', 'n1', null), ('mixed', 'n1', null))
     as nodes (cluster_id, node_id, gpu_vendor);
 insert into marts.fct_node_days by name
@@ -56,7 +56,7 @@ from (values
 ) as days;
 insert into ops.sight values
     ('checked', 'n1', 'health', '2026-03-01'), ('logged', 'n1', 'kernel', '2026-03-01'),
-    ('logged', 'a1', 'kernel', '2026-03-01'), ('told', 'n1', 'events', '2026-03-01'),
+    ('logged', 'a1', 'kernel', '2026-03-01'), ('noted', 'n1', 'events', '2026-03-01'),
     ('bare', 'n1', 'events', '2026-03-01'), ('mixed', 'n1', 'slurmctld', '2026-03-01');
 insert into marts.fct_failures by name
 from (values
@@ -73,7 +73,7 @@ from (values
 
 @pytest.fixture(scope="module")
 def rates(tmp_path_factory):
-    """The rates of all clusters, by cluster, cause and way of counting."""
+    """Return the rates of all clusters, by cluster, cause and way of counting."""
     with filled(tmp_path_factory.mktemp("causes"), MARTS).writing() as con:
         found = with_rates(read(con, "inp_causes_counted"))
     rows = found.astype(object).where(found.notna(), None).to_dict("records")
@@ -96,7 +96,7 @@ ROWS = [
         COUNT: 2.5, "incident_count": 1.5, HOURS: 3000.0, "dispersion": PHI, RATE: 2.5 / 3000,
         LOW: stats.gamma.ppf(0.05, 2.5 / PHI) * PHI / 3000, HIGH: stats.gamma.ppf(0.95, 2.5 / PHI + 1) * PHI / 3000,
         "method": "garwood_dispersed", "note": None}),
-    # A cause whose check ran and never saw it has an upper limit; one that no log shows has neither count nor limit.
+    # A cause has an upper limit if its check ran and never saw it; if no log shows it, neither count nor limit.
     ("checked", "ib_link", "attempts", {
         COUNT: 0.0, RATE: None, LOW: 0.0, HIGH: -np.log(0.05) / 3000, "method": "garwood_upper_limit"}),
     ("checked", "gpu_memory", "attempts", UNKNOWN | {
@@ -107,7 +107,7 @@ ROWS = [
     ("logged", "gpu_memory", "attempts", {HOURS: 75.0, "seen_ratio": 0.75, HIGH: -np.log(0.05) / 75}),
     ("logged", "gpu_nvlink", "attempts", {HOURS: 25.0}),
     ("logged", "ib_link", "attempts", {HOURS: 100.0}),
-    # A failure of unknown GPU-hours counts where none are known, and raises no rate of others.
+    # A failure of unknown GPU-hours counts if none are known, and raises no rate of others.
     ("bare", "pcie", "attempts", UNKNOWN | {
         COUNT: 1.0, "incident_count": 1.0, HOURS: None, "method": "no_exposure", "note": "no GPU-hours are known"}),
     ("mixed", "pcie", "attempts", {COUNT: 1.0, HOURS: 1000.0, "note": "attempts left out, GPU-hours unknown: 1"}),
@@ -120,7 +120,7 @@ ROWS = [
         COUNT: 0.0, HIGH: -np.log(0.05) / 2000, "method": "garwood_upper_limit"}),
     ("bare", "unattributed", "attempts_paper", {COUNT: 1.0, HOURS: None, "method": "no_exposure"}),
 ]  # fmt: skip
-"""Cluster, cause, way of counting, and what some columns hold."""
+"""Cluster, cause, way of counting, and the values of some columns."""
 
 
 @pytest.mark.parametrize(("cluster_id", "cause", "counted_as", "expected"), ROWS)
@@ -138,7 +138,7 @@ def test_only_causes_that_a_log_could_have_shown_are_observable(rates):
     assert of == {
         "checked": {"pcie", "ib_link", "node_fail_unattributed"},
         "logged": {"ib_link", "gpu_memory", "gpu_nvlink", "node_fail_unattributed"},
-        "told": {"nccl_timeout", "pcie", "node_fail_unattributed"},
+        "noted": {"nccl_timeout", "pcie", "node_fail_unattributed"},
         "bare": {"nccl_timeout", "pcie", "node_fail_unattributed", "unattributed"},
         "mixed": {"nccl_timeout", "pcie", "node_fail_unattributed"},
         "idle": {"node_fail_unattributed"},
@@ -146,7 +146,7 @@ def test_only_causes_that_a_log_could_have_shown_are_observable(rates):
 
 
 def test_a_failure_on_a_day_without_sight_is_left_out(house):
-    """Two of three failures are on the second day, of which no log of the node was understood."""
+    """Two of three failures are on the second day, when no log of the node was understood."""
     with house.writing() as con:
         con.execute(
             """

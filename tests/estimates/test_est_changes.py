@@ -1,4 +1,4 @@
-"""What known changes did: versions that nodes took on, a staged roll-out, a new check, a note, and a log that ended."""
+"""Effects of known changes: versions that nodes installed, a staged roll-out, a new check, a note, a log that ended."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ import pytest
 
 from assets.estimates.est_changes import est_changes
 
-# 200 days of 40 nodes, each in use all day. Incidents are put in by day and node; none is in doubt.
+# 200 days of 40 nodes, each in use all day. Incidents are planted by day and node, and all are certain.
 PLANTED = """
 delete from marts.dim_annotations;
 delete from marts.agg_check_introductions;
@@ -53,7 +53,7 @@ AT = datetime(2026, 4, 11, 8)
 
 @pytest.fixture
 def changes(anew):
-    """Plant, estimate, and give the rows by cause."""
+    """Plant, estimate, and return the rows by cause."""
 
     def changes(*statements):
         rows = anew(est_changes, PLANTED, *statements)("est_changes", cluster_id="large")
@@ -88,7 +88,7 @@ def test_few_incidents_cannot_tell(changes):
 
 
 def test_a_staged_roll_out_is_held_against_the_nodes_that_did_not_change(changes):
-    """The season doubles the rate of all nodes on day 100; half of them change on that day, and stay as they were."""
+    """The season doubles the rate of all nodes on day 100; half of them change on that day, with no further effect."""
     season = """
     insert into planted
     select d, n, 'ib_link' from range(200) days(d), range(40) nodes(n)
@@ -204,7 +204,7 @@ def test_changes_of_different_nodes_are_told_apart(anew):
 
 
 def test_months_that_differ_by_themselves_widen_the_limits(changes):
-    """As many incidents before and after, once every day alike and once in months of many and few."""
+    """As many incidents before and after, once evenly and once in months of many and few."""
     waves = HALVED.replace(
         "range(if(d < 100, 4, 2)) more(k)",
         "range([2, 8, 2, 1, 4, 1][least(greatest((d - 10) // 30, 0), 5) + 1]) more(k)",

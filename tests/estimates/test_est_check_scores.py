@@ -1,4 +1,4 @@
-"""Which check to trust, worked out by hand: how each onset is judged, and what a check is worth."""
+"""Which check to trust, computed by hand: how each onset is judged, and what a check is worth."""
 
 from math import exp
 
@@ -8,8 +8,8 @@ from assets.estimates.est_check_scores import est_check_scores
 from tests.estimates.five_clusters import read
 from tests.warehouses import filled
 
-# Onsets are hours apart, each on a node of its own. `jobs` says what ran there: one that failed 240 seconds later, one
-# that ran on for eight days, one that COMPLETED in time, one that went on for two hours, or none.
+# Onsets are hours apart, each on its own node. `jobs` says what ran there: one that failed 240 seconds later, one
+# that ran for eight more days, one that COMPLETED in time, one that ran for two more hours, or none.
 MARTS = """
 insert into marts.dim_clusters by name
 select 'c' as cluster_id, timestamp '2026-01-01' as study_from_at, timestamp '2026-01-31' as study_to_at;
@@ -85,7 +85,7 @@ select
     if(jobs = 'went on', 24, if(day = 0 and jobs <> 'none', 3, 0)) as in_use_hours
 from onsets, range(8) as days (day);
 
--- One failure of `good` has a kernel message beside it, of one Slurm names the node, and two are one incident.
+-- One failure of `good` has a kernel message, too, of one Slurm names the node, and two are one incident.
 insert into marts.fct_failures by name
 select
     'c' as cluster_id, event_id as attempt_id, observed_at + interval 240 second as failed_at,
@@ -133,28 +133,28 @@ def checks(tmp_path_factory):
 
 
 def nearly(share):
-    """What chance takes off."""
+    """Allow for the part that is expected by chance."""
     return pytest.approx(share, abs=0.08)
 
 
 @pytest.mark.parametrize(
     ("check", "onsets", "judged", "survived", "true_share"),
     [
-        ("noise", 20, 19, 20, 0.0),  # in use for a week, even with a kernel message; after an outage, who knows
+        ("noise", 20, 19, 20, 0.0),  # in use for a week, even with a kernel message; after an outage: unknown
         ("good", 10, 10, 0, 1.0),
         ("idle", 20, 0, 0, None),  # no job, no repair: unknown
         ("hours", 20, 0, 20, None),  # a job went on for two hours, and then none ran
         ("done", 1, 0, 1, None),  # COMPLETED ten minutes later
         ("early", 1, 0, 0, None),  # COMPLETED within the window of attribution
         ("late", 1, 0, 1, None),  # the data end five days later
-        ("next", 3, 1, 3, 0.0),  # a week in use, but an outage or a boot before tells nothing
+        ("next", 3, 1, 3, 0.0),  # a week in use, but an outage or a boot before proves nothing
         ("mended", 3, 3, 3, nearly(2 / 3)),  # a ticket of the component, an administrator, neither
-        ("low", 3, 2, 3, 0.0),  # a week in use; after an outage, who knows
+        ("low", 3, 2, 3, 0.0),  # a week in use; after an outage: unknown
         ("ignored", 2, 0, 0, None),  # cleared or not, nothing ran
         ("xid errors", 2, 1, 0, nearly(1)),  # the kernel's own message
         ("unsure", 1, 1, 0, pytest.approx(0.1)),
         ("ahead", 2, 1, 0, nearly(1)),  # twenty minutes before a failure of the component, and of another
-        ("unmapped", 3, 0, 0, None),  # a ticket, an outage, a kernel message that no rule knows either: unknown
+        ("unmapped", 3, 0, 0, None),  # a ticket, an outage, a kernel message without a rule: unknown
         ("silent", 0, 0, 0, None),  # severity info asks for nothing
         ("never", 0, 0, 0, None),
     ],
@@ -190,9 +190,9 @@ def test_a_storm_counts_as_little_more_than_one_onset(checks):
 def test_lead_drains_and_what_is_lost(checks):
     good, noise = checks["good"], checks["noise"]
     assert (good["lead_seconds"], good["lead_seconds_p10"], good["lead_seconds_p90"]) == (240, 240, 240)
-    # Nine were shown by nothing else, of which Slurm names one.
+    # Nothing else showed nine; Slurm names the node of one of them.
     assert (good["alone_count"], good["lost_count"]) == (9, 8)
-    # From the start of the outage, hours after its request, where a job survived the onset; of others nobody knows.
+    # From the start of the outage, hours after its request, if a job survived the onset; for others it is unknown.
     assert (noise["drained_node_hours"], checks["idle"]["drained_node_hours"]) == (4, 0)
     assert checks["ahead"]["lead_seconds"] == 1200
     assert (noise["lead_seconds"], noise["exposure"], checks["never"]["exposure"]) == (None, 300, 150)

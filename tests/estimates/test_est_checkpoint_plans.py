@@ -1,4 +1,4 @@
-"""Plans of the five clusters: their own rate, their own costs, and bounds where a rate has no value."""
+"""Plans of the five clusters: their own rate, their own costs, and bounds if a rate has no value."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Measured ETTR of long runs by QOS: the runs of a size, told apart."""
+"""Measured ETTR of long runs by QOS and size."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_one_qos_is_the_size_as_a_whole(rows):
 
 
 def test_runs_of_another_qos_stand_apart(anew):
-    """0.98 and 0.93 stay, 0.94 goes; a QOS that no export names is a word, not a gap."""
+    """0.98 and 0.93 stay, 0.94 moves; a QOS that no export names is a word, not a gap."""
     rows = anew(
         est_ettr_by_qos,
         "update marts.fct_job_runs set qos = 'high' where cluster_id = 'large' and run_id = 'r2'",

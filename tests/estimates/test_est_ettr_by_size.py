@@ -1,4 +1,4 @@
-"""Measured and expected ETTR of long runs, worked out by hand."""
+"""Measured and expected ETTR of long runs, computed by hand."""
 
 import pytest
 

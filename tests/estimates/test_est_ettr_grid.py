@@ -1,4 +1,4 @@
-"""The grid holds the paper's golden values, and its line parts it."""
+"""The grid has the paper's golden values, and its line divides it."""
 
 
 def test_every_combination_is_there_once(rows):

@@ -1,4 +1,4 @@
-"""How far the evidence of clusters reaches, worked out by hand: what counts as late, as seen by both, as a reason."""
+"""How far the evidence of clusters reaches, computed by hand: what counts as late, as seen by both, as a reason."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from assets.estimates.est_evidence_reach import est_evidence_reach
 from tests.estimates.five_clusters import read
 from tests.warehouses import filled
 
-# Clusters: `late` has checks alone, `both` two sources, `quiet` no end, `few` two sources and next to nothing of them.
-# Attempts run an hour on one node each, every hour of January; those of `both` that failed are counted in February.
+# Clusters: `late` has checks alone, `both` two sources, `quiet` no end, `few` two sources with little in common.
+# Attempts run an hour on one node each, every hour of January; the failed ones of `both` count in February.
 MARTS = """
 insert into marts.dim_clusters by name
 from (values ('late', false, true), ('both', true, true), ('quiet', false, false), ('few', true, true))
@@ -42,7 +42,7 @@ select
 from ends;
 insert into marts.fct_attempt_nodes by name select cluster_id, attempt_id, node_id from ends;
 
--- Of `late`: 12 ends that an onset follows within the half-hour after the window, one that it follows later, and one
+-- `late` has 12 ends that an onset follows within the half-hour after the window, one that it follows later, and one
 -- of a completed attempt. Of the 12 one lies in a planned outage, one is a repeat, and one follows an incident.
 create temp table onsets as
 select
@@ -66,7 +66,7 @@ select
     'late' as cluster_id, 'n0' as node_id, timestamp '2026-01-01' as started_at, timestamp '2026-01-03' as ended_at,
     true as is_planned;
 
--- b30 to b33 are of a cause that only kernel messages show; l13 was counted, l10 failed twenty minutes later, too.
+-- Only kernel messages show the cause of b30 to b33; l13 was counted, l10 failed twenty minutes later, too.
 insert into marts.fct_failures by name
 select
     cluster_id, attempt_id, state, ended_at as failed_at, 1.0 as posterior_probability,
@@ -88,7 +88,7 @@ select cluster_id, node_id, day_date, unnest(['kernel', 'health']) as kind from 
 
 
 def estimated(folder, *changes):
-    """The rows of all clusters, by cluster and month."""
+    """Return the rows of all clusters, by cluster and month."""
     house = filled(folder, MARTS, *changes)
     est_evidence_reach(warehouse=house)
     rows = read(house, "est_evidence_reach")
@@ -102,7 +102,7 @@ def reaches(tmp_path_factory):
 
 UNTOLD = {"reach": None, "high": None, "method": "cannot_be_told", "statement": None, "is_doubtful": False}
 NEITHER = 4 * 6 / 21
-"""Of `both` 4 were seen by checks alone, 20 by both, 6 by kernel messages alone."""
+"""In `both`, checks alone saw 4, both 20, kernel messages alone 6."""
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_months_are_judged_by_themselves(reaches):
 
 
 def test_ends_without_evidence_that_grow_with_nodes_are_said_and_lower_the_limit(tmp_path):
-    """Beside 34 failures that two sources saw, of each of five users 8 of 10 ends on 16 nodes, and none on one."""
+    """In addition to 34 failures that two sources saw, five users have 8 of 10 ends each on 16 nodes, none on one."""
     grown = """
         insert into marts.fct_attempts by name
         select

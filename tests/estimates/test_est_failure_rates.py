@@ -1,4 +1,4 @@
-"""Failure rates of the five clusters, worked out by hand."""
+"""Failure rates of the five clusters, computed by hand."""
 
 from functools import partial
 
@@ -39,7 +39,7 @@ def test_a_doubtful_failure_counts_as_often_as_it_is_one(anew):
 
 
 def test_an_incident_strikes_each_of_its_culprits_once(warehouse):
-    """Two attempts of one incident on one node are one; on two nodes two; an unknown node beside a known one none."""
+    """Two attempts of one incident on one node are one; on two nodes two; an unknown node adds none to a known one."""
 
     def struck(culprits):
         with warehouse.writing() as con:

@@ -1,4 +1,4 @@
-"""Failure rates of each calendar month: they make up those of the study period, and say what a month lacks."""
+"""Failure rates of each calendar month: they add up to those of the study period, and name gaps of a month."""
 
 from collections import defaultdict
 from datetime import date
@@ -27,7 +27,7 @@ select 'large' as cluster_id, timestamp '2026-02-10' as from_at, timestamp '2026
 
 @pytest.fixture(scope="module")
 def months(tmp_path_factory):
-    """A function that reads the rows of a table, of a study over three months."""
+    """Return a function that reads the rows of a table, of a study over three months."""
     house = Warehouse(path=str(tmp_path_factory.mktemp("months") / "faultline.duckdb"))
     build(house)
     with house.writing() as con:

@@ -1,4 +1,4 @@
-"""Each month's forecast from the months before it, worked out by hand, and held against what happened."""
+"""Each month's forecast from the months before it, computed by hand and compared with what happened."""
 
 from datetime import date
 
@@ -15,9 +15,9 @@ USUAL = month_variation([], [])
 # 'steady': from 1 January to 10 April one attempt at a time, each of ten nodes for a whole month (31, 28, 31, 9 days),
 # one that runs from January into February, and failures of January (2, and one of 0.5), February (3 in one incident).
 # 'shared': its rate is that of nodes; its one node is in use all the time, and shared by jobs that do not fill it.
-# January: an incident of two attempts on it, and one of 0.6 whose culprit is unknown. February: one of two attempts
-# that two nodes failed, and one that touched no node. 'young': twenty days. 'gappy': seven hours of December, January,
-# a February of which accounting is missing, and March. 'idle': nothing ran.
+# January: an incident of two attempts on it, and one of 0.6 with an unknown culprit. February: one of two attempts that
+# two nodes failed, and one without a node. 'young': twenty days. 'gappy': seven hours of December, January, a February
+# without accounting, and March. 'idle': nothing ran.
 MARTS = """
 insert into marts.dim_clusters by name
 from (values
@@ -76,7 +76,7 @@ from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_da
 
 @pytest.fixture(scope="module")
 def months(tmp_path_factory):
-    """The months of the clusters, by cluster and month."""
+    """Return the months of the clusters, by cluster and month."""
     with filled(tmp_path_factory.mktemp("months"), MARTS).reading() as con:
         found = with_forecasts(months_of(read(con, "inp_failures_counted")))
     assert set(TABLE.column_names) - {"method_version", "has_enough_data"} <= set(found.columns)
@@ -102,18 +102,18 @@ ROWS = [
     ("paused", "2026-01", {"month_node_days": 10.0}),
     ("paused", "2026-02", {"month_node_days": 30.0}),
     ("young", "2026-02", {"note": "only 12 days were seen before the month"}),
-    # January: one node struck, and an unknown one at 0.6. February: one node, and one at one half.
+    # January: one failed node, and an unknown one at 0.6. February: one node, and one at one half.
     ("shared", "2026-01", {"month_node_days": 31.0, "month_failure_count": 1.6}),
     ("shared", "2026-02", {
         "month_node_days": 28.0, "month_failure_count": 1.5, "dispersion": (1 + 0.6 * 1.4) / 1.6}),
     ("shared", "2026-03", {"month_node_days": 0.0, "month_failure_count": 0.0}),
-    # A month of which accounting is missing has no node-days to compare, nor have seven hours of a month.
+    # A month without accounting has no node-days to compare, nor have seven hours of a month.
     ("gappy", "2026-02", {"note": "no node-days in the month: no rate"}),
     ("gappy", "2026-03", {
         "failures_expected": None, "has_failures_inside": None, "node_days_expected": 313 / (31 + 7 / 24) * 31,
         "month_cv": USUAL.cv}),
 ]  # fmt: skip
-"""Cluster, month, and what some columns hold; a note holds the words given."""
+"""Cluster, month, and the values of some columns; a note contains the given words."""
 
 
 @pytest.mark.parametrize(("cluster_id", "month", "expected"), ROWS)

@@ -1,4 +1,4 @@
-"""Hidden failures, planted: a black hole, a node on which jobs hang, and a crash loop that makes no node guilty."""
+"""Hidden failures, planted: a black hole, a node on which jobs hang, and a crash loop that makes no node a suspect."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from assets.estimates.est_hidden_failures import est_hidden_failures
 from tests.estimates.five_clusters import read
 from tests.warehouses import filled
 
-# Ten users run 60 jobs of an hour each on nodes 0 to 19 of the cluster `planted`, every twentieth of which times out.
+# Ten users run 60 jobs of an hour each on nodes 0 to 19 of the cluster `planted`; every twentieth job times out.
 # On node 0 all of them fail at once. On nodes 3 to 8 user 1 fails 40 times under one name. On node 9 ten jobs of each
 # user fail by infrastructure.
-# In cluster `wide` user 2 has jobs on nodes 10 to 17 together, a quarter of which time out.
+# In cluster `wide` user 2 has jobs on nodes 10 to 17 together; a quarter of them time out.
 # In cluster `hanging` each user has 20 jobs on each of 10 nodes; on node 4 half of them time out, elsewhere a
 # twentieth. Cluster `alone` has no bad node, but user 3 fails at once on node 9 on 30 days.
-# In cluster `again` user 1 starts one job four times on nodes 0 and 1 together, and two others once on nodes 2 and 3,
-# one of which fails late and one of which is cancelled.
+# In cluster `again` user 1 starts one job four times on nodes 0 and 1 together, and two others once on nodes 2 and 3:
+# one fails late and one is cancelled.
 MARTS = """
 insert into marts.dim_clusters (cluster_id, study_from_at, study_to_at)
 select cluster_id, '2026-01-01', '2026-03-01'
@@ -80,7 +80,7 @@ insert into marts.fct_attempt_nodes by name select cluster_id, attempt_id, unnes
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """Rows of the estimate by their keys."""
+    """Return the rows of the estimate by their keys."""
     house = filled(tmp_path_factory.mktemp("hidden"), MARTS)
     est_hidden_failures(warehouse=house)
     return lambda **key: read(house, "est_hidden_failures", **key)
@@ -90,7 +90,7 @@ ELSEWHERE = 8 * 3 * 3 / 60 + 4 * 3 / 66
 """Three jobs of each user on node 7 and four of user 1, who has six more; all timeouts of user 0 are there."""
 COUNTS = ("attempt_count", "user_count", "event_count", "exposure")
 ROWS = [
-    # Three jobs of each user ran on it, all failed at once, and nobody's failed so elsewhere but those of user 1.
+    # Three jobs of each user ran on it and all failed at once; elsewhere only jobs of user 1 failed so.
     ("planted", "failed_early", "n0", (30, 10, 30, 30), {
         "is_suspect": True, "odds_ratio": None, "high": None, "method": "one_sided_limit"}),
     # A crash loop counts once on each of its nodes, an attributed failure not at all.
@@ -99,7 +99,7 @@ ROWS = [
     ("planted", "timeout", "n7", (3, 1, 3, None), {
         "odds_ratio": 3 * 57 / 60 / ELSEWHERE, "expected_count": 3 * 3 / 60 + ELSEWHERE, "method": "mantel_haenszel",
         "is_suspect": False, "note": None}),
-    # No user alone makes a suspect, though such ends are no chance.
+    # No user alone makes a suspect, though such ends are not by chance.
     ("alone", "failed_early", "n9", (33, None, None, 60), {"is_suspect": False}),
     # All 40 large jobs of user 2 ran on the same eight nodes: there is nothing to compare them with.
     ("wide", "timeout", "n10", (10, None, 0, 40), {"method": "not_compared", "odds_ratio": None, "q_value": None}),
@@ -114,7 +114,7 @@ ROWS = [
     ("again", "timeout", "n2", (0, None, 0, 2), {"expected_count": 2 * 0.25 / 3}),
     ("again", "failed_early", "n2", (0, None, None, None), {}),
 ]  # fmt: skip
-"""Cluster, kind, node, its counts, and what other columns hold."""
+"""Cluster, kind, node, its counts, and the values of other columns."""
 
 
 @pytest.mark.parametrize(("cluster_id", "kind", "node_id", "counts", "expected"), ROWS)

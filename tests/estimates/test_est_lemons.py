@@ -1,4 +1,4 @@
-"""The lemon tables on a planted cluster, and on one whose record is too short to tell."""
+"""The lemon tables on a planted cluster, and on one with a record that is too short."""
 
 import shutil
 from datetime import timedelta

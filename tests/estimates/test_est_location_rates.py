@@ -1,4 +1,4 @@
-"""Places of planted marts: a rack whose nodes fail five times as often, a switch that loses four at once, a lemon."""
+"""Places of planted marts: a rack of nodes that fail five times as often, a switch that loses four at once, a lemon."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from assets.estimates.est_location_rates import est_location_rates
 from tests.estimates.five_clusters import read
 from tests.warehouses import filled
 
-# Racks of eight nodes, switches of four, 100 days. Failures lie hours apart but for three bursts of switch 6.
+# Racks of eight nodes, switches of four, 100 days. Failures lie hours apart except for three bursts of switch 6.
 MARTS = """
 insert into marts.dim_clusters (cluster_id, gpus_per_node, gpu_count, gpu_node_count)
 values ('hall', 8, 256, 32), ('flat', 8, 256, 32);
@@ -39,7 +39,7 @@ from failures cross join (values ('hall'), ('flat')) as clusters (cluster_id);
 
 
 def estimated(folder, *changes):
-    """The places of all clusters, by cluster, kind and name."""
+    """Return the places of all clusters, by cluster, kind and name."""
     warehouse = filled(folder, MARTS, *changes)
     est_location_rates(warehouse=warehouse)
     rows = read(warehouse, "est_location_rates")
@@ -76,7 +76,7 @@ def test_the_bad_rack_is_found_and_the_rack_of_a_lemon_is_not(places):
 def test_the_switch_that_loses_four_nodes_at_once_is_found_and_ends_a_large_job_once(places):
     switch, whole = places["hall", "switch", "s6"], places["hall", "switch", None]
     assert (switch["burst_count"], switch["verdict"], switch["mttf_hours"]) == (3, "fails together", None)
-    # 12 of its 16 failures, but for what chance brings; three bursts are few.
+    # 12 of its 16 failures, less those expected by chance; three bursts are few.
     assert 0.3 < switch["common_cause_share_low"] < 0.7 < switch["common_cause_share"] <= 12 / 16
     assert switch["expected_burst_count"] < 0.3
     assert {key[2] for key, row in places.items() if "together" in row["verdict"] and key[1] == "switch"} == {
@@ -90,7 +90,7 @@ def test_the_switch_that_loses_four_nodes_at_once_is_found_and_ends_a_large_job_
 
 
 def test_nodes_of_one_job_are_where_the_scheduler_put_them(tmp_path):
-    # Each burst is one job on the four nodes of the switch: that they stand together says nothing.
+    # Each burst is one job on the four nodes of the switch: their being together shows nothing.
     jobs = """
     update marts.fct_attempt_exposures set attempt_id = 'job' || date_trunc('hour', failed_at)
     where cluster_id = 'hall' and culprit_node_id in ('n24', 'n25', 'n26', 'n27');
@@ -122,7 +122,7 @@ def test_unlikely_failures_join_no_bursts(tmp_path, places):
 
 
 def test_a_cluster_that_is_blind_on_the_days_of_its_failures_is_seen_on_others(tmp_path):
-    # Logs of all nodes, but on no day on which one failed.
+    # Logs of all nodes, but on no day with a failure.
     sight = """
     insert into ops.sight (cluster_id, node_id, kind, day_date)
     select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days
@@ -148,7 +148,7 @@ def test_days_without_an_understood_log_do_not_count(tmp_path):
 
 
 def test_places_with_the_same_nodes_are_one_finding(places, tmp_path):
-    """Rack r1 has the nodes of s2 and s3, all of which fail more; s4 is half of r2 and fails as others do."""
+    """Rack r1 has the nodes of s2 and s3, which all fail more; s4 is half of r2 and fails as others do."""
     assert places["hall", "rack", "r1"]["same_nodes_as"] == "switch s2; switch s3"
     same = [places["hall", "switch", name]["same_nodes_as"] for name in ("s2", "s3", "s4")]
     assert same == ["rack r1", "rack r1", None]

@@ -1,4 +1,4 @@
-"""What infrastructure is expected to have cost: weighted by probability, with limits, by period and by cause."""
+"""Expected cost of infrastructure: weighted by probability, with limits, by period and by cause."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def losses(tmp_path_factory):
 
 
 def test_each_loss_counts_as_far_as_it_is_likely(losses):
-    """40 of an incident, 10 and 20 of doubtful ones, 4 of two victims of one restart; the paper has all in full."""
+    """40 of an incident, 10 and 20 of uncertain ones, 4 of two victims of one restart; the paper counts all in full."""
     (row,) = losses(cluster_id="c", period="study", loss="all")
     assert row["expected_lost_gpu_hours"] == pytest.approx(40 + 10 + 20 + 4)
     assert row["lost_gpu_hours"] == pytest.approx(10 + 30 + 20 + 80 + 8)
@@ -141,7 +141,7 @@ from range(-2, 40) as days (n);
 insert into marts.fct_node_days (cluster_id, node_id, day_date, study_hours, in_use_hours)
 select 'steady', 'n', cast(unnest(range(date '2026-01-01', date '2026-02-10', interval 1 day)) as date), 24, 24;
 """
-"""Forty days of a job of 500 GPU-hours a day, each of which loses ten, and two losses before accounting is complete."""
+"""Forty days of a job of 500 GPU-hours a day that loses ten on each, and two losses before accounting is complete."""
 UNLOGGED = """
 insert into ops.sight (cluster_id, node_id, kind, day_date)
 select 'steady', 'n', 'kernel', cast(unnest(range(date '2026-01-0{}', date '2026-02-10', interval 1 day)) as date)
@@ -165,7 +165,7 @@ select 'steady', 'n', 'kernel', cast(unnest(range(date '2026-01-0{}', date '2026
     ids=["cut to the study", "without a gap", "without blind days", "too few", "none"],
 )  # fmt: skip
 def test_a_period_is_cut_to_what_was_seen(tmp_path, more, seen_before, note):
-    """Ten GPU-hours of 500 are lost on each day: 20 of 1,000 in each period, however much of it was seen."""
+    """Ten GPU-hours of 500 are lost on each day: 20 of 1,000 in each period, whatever part of it was seen."""
     house = filled(tmp_path, STEADY, more)
     for asset in (est_failure_rates, est_lost_gpu_hours):
         asset(warehouse=house)

@@ -1,4 +1,4 @@
-"""Measured and projected MTTF of the five clusters, worked out by hand."""
+"""Measured and projected MTTF of the five clusters, computed by hand."""
 
 from functools import partial
 
@@ -32,7 +32,7 @@ def limits_of(row):
 
 
 def predicted(counted, variance, scale):
-    """Limits of a negative binomial count: `counted` for the doubt about the rate, `variance` for unlike months."""
+    """Return the limits of a negative binomial count: `counted` events behind the rate, `variance` between months."""
     shape, mean = 1 / (1 / counted + variance), counted * scale
     return stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + mean)).tolist()
 
@@ -95,7 +95,7 @@ def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
 
 
 def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
-    """Two failures of one incident in one of two months are no sign that months differ, and tell next to nothing of it.
+    """Two failures of one incident in one of two months do not show that months differ, and hardly exclude it.
 
     30 days add their variance x (1/2 + 1), as both months seen have missed the mean, too.
     """

@@ -8,8 +8,8 @@ from scipy import special
 from assets.estimates.est_rate_changes import est_rate_changes, nearest_note
 from tests.estimates.five_clusters import read
 
-# 200 days of 500 node-days: an incident of two attempts every other day, and two a day from 2026-04-11, all but the
-# old ones of InfiniBand.
+# 200 days of 500 node-days: an incident of two attempts every other day, and two a day from 2026-04-11. All
+# but the old ones are of InfiniBand.
 CHANGE = """
 delete from intermediate.int_covered_node_days where cluster_id = 'large';
 delete from marts.fct_incidents where cluster_id = 'large';

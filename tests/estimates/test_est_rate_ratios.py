@@ -1,4 +1,4 @@
-"""Ratios of the five clusters and of the periods of three others, worked out by hand and with scipy."""
+"""Ratios of the five clusters and of the periods of three others, computed by hand and with scipy."""
 
 from datetime import date
 
@@ -43,12 +43,12 @@ values
     ('busy', 'lost', 'NODE_FAIL', '2026-02-12', null, null, '2026-02-12', 1, true, null),
     ('quiet', 'a', 'COMPLETED', '2026-01-02', '2026-01-08', 12, null, 0, false, null);
 """
-"""One job of 10 nodes for the 59.5 days of a study, and failures with no time of their own."""
+"""One job of 10 nodes for the 59.5 days of a study, and failures without a time."""
 
 
 @pytest.fixture(scope="module")
 def periods(tmp_path_factory):
-    """The rows of both ways of counting of one comparison of a cluster, and the whole warehouse."""
+    """Return the rows of both ways of counting of one comparison of a cluster, and the whole warehouse."""
     house = filled(tmp_path_factory.mktemp("periods"), PERIODS)
     for asset in (est_failure_rates, est_rate_ratios):
         asset(warehouse=house)
@@ -197,7 +197,7 @@ def test_the_months_have_the_limits_of_their_counts_from_a_week_on(tmp_path):
 
 
 def test_a_study_without_a_failure_has_its_node_days(periods):
-    """Ten days, of which a job of two nodes has the second to the seventh."""
+    """A job of two nodes has the second to the seventh of ten days."""
     for row in periods("halves", "quiet"):
         assert row["boundary_date"] == date(2026, 1, 6)
         assert sides(row) == pytest.approx([0, 4, 0, 8])

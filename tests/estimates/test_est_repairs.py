@@ -1,4 +1,4 @@
-"""Repairs of small clusters worked out by hand: what was done, whether it held, how long it was watched."""
+"""Repairs of small clusters computed by hand: what was done, whether it held, how long it was watched."""
 
 import pytest
 
@@ -31,7 +31,7 @@ from (values
     ('c', 'lost', 1, 2, 'node_fail_unattributed'),
     ('c', 'vague', 1, 2, 'repair'),
     ('c', 'worked_on', 1, 2, 'pcie'), ('c', 'worked_on', 1.125, 5, 'planned'),
-    ('c', 'gone', 1, 2, 'pcie'),
+    ('c', 'missing', 1, 2, 'pcie'),
     ('c', 'open', 40, null, 'pcie'),
     ('blind', 'n1', 1, 2, 'pcie')
 ) as outages (cluster_id, node_id, day, hours, category);
@@ -44,14 +44,14 @@ from outages;
 insert into marts.dim_nodes by name
 select
     cluster_id, node_id,
-    if(node_id = 'gone', timestamp '2026-01-12 02:00:00', timestamp '2026-03-01') as last_seen_at
+    if(node_id = 'missing', timestamp '2026-01-12 02:00:00', timestamp '2026-03-01') as last_seen_at
 from outages group by all;
 insert into ops.sight by name
 select distinct cluster_id, node_id, 'kernel' as kind, cast(started_at as date) as day_date
 from outages where node_id != 'dark';
 insert into intermediate.int_node_boots by name
 select cluster_id, node_id, started_at + interval 1 hour as booted_at
-from outages where node_id in ('words', 'boots', 'lost', 'vague', 'worked_on', 'gone', 'strange');
+from outages where node_id in ('words', 'boots', 'lost', 'vague', 'worked_on', 'missing', 'strange');
 insert into marts.fct_health_events by name
 from (values
     ('c', 'boots', timestamp '2026-01-02 01:00:00', 'kernel', 'boot', 'system_services', 'slurm', 'Linux version 5'),
@@ -102,7 +102,7 @@ def row(house, category, action, cluster="c"):
 
 REBOOTS_WATCHED = (20 - 4 / 24) + (38 - 2 / 24) + (58 - (7 + 1 / 120) / 24) + 10
 """Days: boots to its relapse, less the time out for this and another fault, and to the end of the study; worked_on from
-its return at 07:00:30; gone until it was last seen on 12 January."""
+its return at 07:00:30; the node that disappears until it was last seen on 12 January."""
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ its return at 07:00:30; gone until it was last seen on 12 January."""
         ("c", "pcie", "reseat", 1, 1, 5 - 2 / 24),
         ("c", "pcie", "exchange", 1, None, None),  # an administrator's words
         ("c", "pcie", "reboot", 4, 1, REBOOTS_WATCHED),
-        # No boot where one would have been seen; an incident of which the node is the culprit is the relapse.
+        # No boot where one would have been seen; an incident with the node as culprit is the relapse.
         ("c", "pcie", "none", 1, 1, 3),
-        # No kernel log of the node, and a ticket whose words no rule knows; the incident is no likely one.
+        # No kernel log of the node, and a ticket with words that no rule knows; the incident is unlikely.
         ("c", "pcie", "unknown", 2, 0, None),
         ("blind", "pcie", "unknown", 1, None, None),
-        # An outage that does not say why is told by the incident.
+        # The incident names the cause of an outage that does not say why.
         ("c", "gpu_memory", "reboot", 2, None, None),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_gap_in_accounting_ends_the_watch(tmp_path):
 
 
 def test_the_quickest_action_that_holds_longer_is_to_be_tried_first(tmp_path):
-    """On each node a reboot relapses twice after 3 days; what follows, a part of 20 hours or a reseat of 5, holds."""
+    """On each node two reboots relapse after 3 days; what follows, a part of 20 hours or a reseat of 5, holds."""
     many = """
     create temp table done as
     select

@@ -6,7 +6,7 @@ from assets.estimates.est_scale_tests import est_scale_tests
 from tests.estimates.five_clusters import read
 from tests.homes import change
 
-# Attempts of 1, 4, 16 and 64 nodes for one day each, every n-th of which fails; and as many on one GPU that all fail.
+# Attempts of 1, 4, 16 and 64 nodes for one day each; every n-th fails. As many on one GPU, which all fail.
 FLEET = """
 insert into marts.dim_clusters (cluster_id, is_simulated, gpus_per_node, gpu_count) values ('fleet', false, 8, 4096);
 insert into marts.fct_attempts by name

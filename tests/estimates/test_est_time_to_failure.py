@@ -1,4 +1,4 @@
-"""Weibull shapes of planted lifetimes: recovered through the classes of age, with what ran before the records began."""
+"""Weibull shapes of planted lifetimes: recovered through classes of age, with what ran before the records began."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from (
 
 
 def lifetimes(shape, jobs=4000, scale_hours=300.0):
-    """Times that jobs ran, whether they failed, and when they began, in seconds; a month of starts."""
+    """Return runtimes, whether they failed, and starts, in seconds; a month of starts."""
     rng = np.random.default_rng(71)
     failing, leaving = scale_hours * rng.weibull(shape, jobs), rng.exponential(60.0, jobs)
     seconds = np.maximum(np.minimum(failing, leaving) * 3600, 1).astype(int)
@@ -65,7 +65,7 @@ def test_classes_of_age_do_not_move_the_fit(warehouse):
 
 
 def test_jobs_that_ran_before_the_records_began_enter_at_their_age(warehouse):
-    """Records begin on day 15: what ended before is not on record, what began before is there only if it lived on."""
+    """Records begin on day 15: jobs that ended before are missing, jobs that began before remain if they survived."""
     change(warehouse, "update marts.dim_clusters set study_from_at = '2026-01-16' where cluster_id = 'empty'")
     seconds, fails, begins = lifetimes(1.0, jobs=6000, scale_hours=80.0)
     begins %= 18 * 86_400
@@ -106,7 +106,7 @@ def test_failures_count_by_their_probability_and_incident(anew, warehouse):
     assert uncertain["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
     assert uncertain["weibull_shape_low"] == pytest.approx(exact.shape_low, rel=2e-3)
     assert uncertain["p_value"] == pytest.approx(exact.p_value, rel=2e-2)
-    assert exact.variance_ratio == pytest.approx(4.5, rel=1e-6), "three at a time, and 2 - p for the doubt"
+    assert exact.variance_ratio == pytest.approx(4.5, rel=1e-6), "three at a time, and 2 - p for the uncertainty"
 
 
 def test_a_likelihood_without_maximum_bounds_the_shape_and_nothing_else(warehouse):
@@ -122,7 +122,7 @@ def test_a_likelihood_without_maximum_bounds_the_shape_and_nothing_else(warehous
 
 
 def test_a_limit_of_the_scale_that_takes_an_unlikely_shape_is_unknown(warehouse):
-    """Six of 56 attempts fail in the last tenth of their 20 hours: a shape close to the largest one searched."""
+    """Six of 56 attempts fail in the last tenth of their 20 hours: a shape close to the largest one of the search."""
     seconds = np.append(np.linspace(64_800, 72_000, 6).astype(int), np.full(50, 72_000))
     row = fit_of(warehouse, seconds, np.arange(56) < 6, np.zeros(56, dtype=int))
     assert row["weibull_shape_high"] is None and row["scale_hours_low"] is None
@@ -144,7 +144,7 @@ def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(ane
 
 
 def test_nodes_of_unlike_rates_are_told_from_ageing(warehouse):
-    """Half of the jobs meet what fails a hundred times as often: no Weibull distribution has this shape."""
+    """Half of the jobs fail a hundred times as often: no Weibull distribution has this shape."""
     seconds, fails, begins = lifetimes(1.0)
     early, failed, _ = lifetimes(1.0, scale_hours=3.0)
     seconds[::2], fails[::2] = early[::2], failed[::2]

@@ -1,4 +1,4 @@
-"""What holds for every table of schema estimates: named by its path, explained, repeatable, free of infinities."""
+"""Rules for every table of schema estimates: named by its path, explained, repeatable, free of infinities."""
 
 import importlib
 import re
@@ -22,7 +22,7 @@ TABLES = [module.TABLE for module in MODULES]
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.TABLE.table)
 def test_an_estimate_reads_what_it_says(module, warehouse, monkeypatch):
-    """At most four inputs, and estimates: by what it asks the connection for."""
+    """At most four inputs, and estimates, as recorded from the connection."""
     table, read = module.TABLE, set()
     tables_read = re.compile(r"\b((?:marts|staging|intermediate|inputs|estimates|ops)\.\w+)")
 
@@ -55,13 +55,13 @@ def listened(writing, wrapper):
 
 
 def test_every_column_comes_from_columns_that_are_there(warehouse):
-    """Names in `Column.inputs`, or the default, name columns of what the estimate says it reads."""
+    """Names in `Column.inputs`, or the default, name columns of tables that the estimate declares to read."""
     known = set(ask(warehouse, "select schema_name || '.' || table_name, column_name from duckdb_columns()"))
     for table in TABLES:
         reads = {f"inputs.{name}" for name in (*table.inputs, ENOUGH_DATA)}
         reads |= {f"estimates.{name}" for name in table.estimates}
         for _, column, *origin in table.lineage():
-            assert tuple(origin) in known, f"{table.table}.{column} comes from {'.'.join(origin)}, which is not there"
+            assert tuple(origin) in known, f"{table.table}.{column} comes from {'.'.join(origin)}, which is missing"
             assert origin[0] in reads or table.table == "est_lemon_effects"
 
 
@@ -145,4 +145,4 @@ def test_a_warehouse_without_clusters_gives_empty_tables(warehouse):
     change(warehouse, "delete from marts.dim_clusters")
     for asset in ASSETS:
         rows = asset(warehouse=warehouse).metadata["dagster/row_count"]
-        assert rows == 0 or asset is est_ettr_grid, "only the grid of assumed rates rests on no cluster"
+        assert rows == 0 or asset is est_ettr_grid, "only the grid of assumed rates uses no cluster"

@@ -1,4 +1,4 @@
-"""What several estimates read, made once of all attempts: sums by day and size, and the failures."""
+"""Inputs of several estimates, made once from all attempts: sums by day and size, and the failures."""
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_failures_are_those_that_may_be_some(con):
     assert con.execute("select attempt_id from inputs.inp_exposures_failed").fetchall() == [("over midnight",)]
 
 
-# Two jobs on four nodes each hang on one switch, which fails; a third job of the day fails by itself.
+# Two jobs on four nodes each share one switch, which fails; a third job of the day fails by itself.
 SWITCH = """
 insert into marts.fct_attempt_exposures by name
 select
@@ -121,7 +121,7 @@ def struck(con):
 
 
 def test_an_incident_counts_every_node_that_it_took_down(con):
-    """One switch takes down eight nodes: four of a job that surely failed by it, four of one at 0.8."""
+    """One switch takes down eight nodes: four of a job that certainly failed by it, four of one at 0.8."""
     con.execute(SWITCH)
     outages(con)
     assert struck(con) == [("i1", 1.0, 2), ("i2", 1.0, 1)]

@@ -1,4 +1,4 @@
-"""What taking a node out saves is that node's own: one lemon runs jobs of 1 GPU, the other jobs of 64."""
+"""The saving of taking a node out follows from its own jobs: one lemon runs jobs of 1 GPU, the other jobs of 64."""
 
 import pytest
 
@@ -46,7 +46,7 @@ insert into marts.agg_lost_goodput by name select 'c' as cluster_id, 110.0 as ex
 insert into marts.agg_failure_rates_by_cause by name select 'c' as cluster_id, 100.0 as expected_lost_gpu_hours;
 """
 MEAN_HOURS = 0.5 - 0.5**2 / (2 * 24)
-"""What one GPU loses by an incident at any time of a day, with checkpoints every hour."""
+"""Return the loss of one GPU by an incident at any time of a day, with checkpoints every hour."""
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_what_is_given_up_is_the_use_of_the_nodes_own_gpus(house):
 
 
 def test_nobody_saves_more_than_was_lost_or_used(house):
-    """The failures themselves lost little, then all jobs of the lemon but one are gone from accounting."""
+    """The failures themselves lost little, then all jobs of the lemon but one are missing from accounting."""
     rows = judged(house, "update marts.fct_failures set lost_gpu_hours = 0.1")
     saved = sum(row["saved_gpu_hours_per_month"] for row in rows.values())
     assert saved == pytest.approx(0.1 * (24 + 19) * 1.1 / 3)
@@ -119,7 +119,7 @@ def test_jobs_that_share_a_node_fail_together(house):
 
 
 def test_short_jobs_lose_half_of_their_time_and_what_ran_before_these_days_does_not_count(house):
-    """Jobs of n00 take half an hour; those of n01 began two days before the study, and are old in it."""
+    """Jobs of n00 take half an hour; those of n01 began two days before the study."""
     rows = judged(
         house,
         "update marts.fct_attempt_exposures set exit_seconds = 1800, exposure_seconds = 1800, "
@@ -141,7 +141,7 @@ def test_unknown_gpu_counts_are_told(house):
     assert rows["n00"]["saved_gpu_hours_per_month"] is None
     assert rows["n00"]["break_even_days"] is None
     assert rows["n00"]["saving_note"] == "the GPU counts of its jobs are unknown"
-    # Two days of 90 unknown: the rest stands for it.
+    # Two days of 90 unknown: the rest represents them.
     assert rows["n01"]["given_up_gpu_hours_per_month"] == pytest.approx(24 * 30 * 64 / 5)
     assert rows["n01"]["saving_note"] is None
 

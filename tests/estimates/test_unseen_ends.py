@@ -1,4 +1,4 @@
-"""Where attempts end FAILED and no log is understood, no failure is no count: there is neither a rate nor a limit."""
+"""If attempts end FAILED and no log is understood, the count of failures is unknown: no rate and no limit."""
 
 import pytest
 
@@ -73,7 +73,7 @@ OF_ALL = {"population": "all", "counted_as": "attempts"}
 ROWS = [
     ("est_failure_rates", "watched", OF_ALL, LIMIT),
     ("est_failure_rates", "nobody failed", OF_ALL, LIMIT),
-    # Of 'unwatched' the log ends the day before; of 'half' one node of two has none.
+    # The log of 'unwatched' ends the day before; one node of two in 'half' has none.
     ("est_failure_rates", "unwatched", OF_ALL, UNSEEN),
     ("est_failure_rates", "half", OF_ALL, UNSEEN),
     ("est_failure_rates", "lost", OF_ALL, {
@@ -88,7 +88,7 @@ ROWS = [
     ("est_mttf_projections", "unwatched", {"is_cluster_size": True}, {
         "mttf_hours_low": None, "failures_30d_high": None, "note": "no failure rate: not observable"}),
 ]  # fmt: skip
-"""Estimate, cluster, more of its key, and what some columns hold; a note holds the words given."""
+"""Estimate, cluster, more of its key, and the values of some columns; a note contains the given words."""
 
 
 @pytest.mark.parametrize(("table", "cluster_id", "key", "expected"), ROWS)

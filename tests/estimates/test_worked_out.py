@@ -1,4 +1,4 @@
-"""Rows of the five clusters, worked out by hand: one table for all estimates."""
+"""Rows of the five clusters, computed by hand: one table for all estimates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RATE = "failures_per_1000_node_days"
 LOW, HIGH = f"{RATE}_low", f"{RATE}_high"
 ONE_OF_A_SHARE = stats.binomtest(2, 3).proportion_ci(0.90, "exact")
 IN_INCIDENTS = rate_ratio(3, 828, 1, 3, dispersion=(5 / 9 + 1) / (1 / 3 + 1))
-"""Two attempts in one incident and one alone: 3 with a variance of 4 + 1, against 1 that came alone."""
+"""Two attempts in one incident and one alone: 3 with a variance of 4 + 1, against a single one."""
 PER_HOUR, USEFUL = 0.08 / 24, 1 - 0.08 / 24 * (5 / 60 + 0.5)
 """32 nodes at 2.5 failures per 1,000 node-days: 0.08 a day."""
 PUBLISHED = USEFUL / ((1 + PER_HOUR) * (1 + 5 / 60 / 128) + USEFUL / 128)
@@ -52,7 +52,7 @@ ROWS = [
     ("est_attribution_chance", ("quiet", "pcie"), {
         "attributed_ratio": 0.2, "chance_ratio": None, "corrected_ratio": None, "credible_ratio": None,
         "method": "no_control", "note": "chance is unknown"}),
-    # 2 failures in 192 + 160 + 320 node-days and 128 of what still runs; both are one incident: twice the spread.
+    # 2 failures in 192 + 160 + 320 node-days and 128 of what still runs; both are one incident: twice the variance.
     ("est_failure_rates", ("large", "gpus_gt_128", "attempts"), {
         "failure_count": 2, "failure_variance": 4, "node_days": 800.0, RATE: 2.5, LOW: 2 * 0.0512933 / 0.8,
         HIGH: 2 * 4.7439 / 0.8, "event_count": 2, "exposure": 800.0, "method": "garwood_dispersed", "note": None}),
@@ -187,7 +187,7 @@ ROWS = [
         ("weibull_shape", "weibull_shape_low", "scale_hours", "p_value")) | {
         "verdict": "cannot tell", "method": "too_few_events", "event_count": 1, "note": "at least 5 incidents"}),
 ]  # fmt: skip
-"""Estimate, values of its key, and what some columns hold; a note holds the words given."""
+"""Estimate, values of its key, and the values of some columns; a note contains the given words."""
 SIZES = {
     ("est_mttf_by_size", "large"): [1, 8, 128, 256, 512, 1024],
     ("est_mttf_by_size", "untracked"): [None],

@@ -1,6 +1,6 @@
-"""Fleets with planted lemons, drawn without any code of the simulator: who failed when, and who was there.
+"""Fleets with planted lemons, drawn without any code of the simulator: the failures, and the nodes of each.
 
-Sizes of jobs are those of the paper's figure 6 by GPU time; a failure whose culprit is unknown suspects all its nodes.
+Sizes of jobs are those of the paper's figure 6 by GPU time. A failure with an unknown culprit suspects all its nodes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ JOB_SHARES = np.array([14, 20, 35, 64, 123, 140, 172, 208, 168])
 
 @dataclass(frozen=True)
 class Setting:
-    """What is planted.
+    """The planted values.
 
-    `factor` is how often lemons fail, as a multiple of the fleet's mean rate where `is_of_fleet` and of the normal
-    nodes' otherwise; `spread` is the standard deviation of the normal nodes' rates over their mean.
+    `factor` is the rate of lemons, as a multiple of the fleet's mean rate if `is_of_fleet` and of the normal nodes'
+    otherwise; `spread` is the standard deviation of the normal nodes' rates over their mean.
     """
 
     days: int
@@ -76,7 +76,7 @@ def blame(fleet: Fleet) -> Blame:
 
 @dataclass(frozen=True)
 class Score:
-    """How the lists of many fleets fared; `false_discovery_rate` counts an empty list as without error."""
+    """The quality of the lists of many fleets; `false_discovery_rate` counts an empty list as without error."""
 
     precision: float
     recall: float

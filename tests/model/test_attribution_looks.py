@@ -1,4 +1,4 @@
-"""How episodes look as causes is told by the other causes; as coincidences, by those of their check and family."""
+"""Features as causes come from the other causes; as coincidences, from those of the same check and family."""
 
 from dataclasses import fields
 
@@ -48,7 +48,7 @@ def test_features_that_go_together_are_counted_once():
 
 
 def test_a_check_that_is_hardly_seen_has_the_coincidences_of_its_family():
-    """Of 100 false alarms of another check 30 lasted and were drained; check 1 had one, which passed."""
+    """Of 100 false alarms of another check 30 lasted and were drained; check 1 had one, a short one."""
     control = seen(*[(0, LASTING, False, True)] * 30, *[(0, CLEARED, False, False)] * 70, (1, CLEARED, False, False))
     found = ChanceLooks.of(seen((1, LASTING, False, True), (0, LASTING, False, True)), control)
     rarely_seen, often_seen = found.likelihood(np.ones((1, 101)))[0]

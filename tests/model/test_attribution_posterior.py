@@ -1,4 +1,4 @@
-"""Causes and coincidences: planted ones are told apart, and their number comes out with its uncertainty."""
+"""Causes and coincidences: planted ones are separated, and their number has the right uncertainty."""
 
 from dataclasses import fields
 from functools import cache
@@ -25,7 +25,7 @@ CLEARED, LASTING = PERSISTENCE.index("cleared"), PERSISTENCE.index("lasting")
 
 
 def episodes_of(rows):
-    """Make `Episodes` of rows in the order of its fields."""
+    """Return `Episodes` of rows in the order of its fields."""
     kinds = [np.int64] * 4 + [float, bool, bool, np.int64, float, bool]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(kinds)
     return Episodes(**{f.name: np.array(c, dtype=k) for f, c, k in zip(fields(Episodes), columns, kinds, strict=True)})
@@ -101,7 +101,7 @@ def test_causes_are_told_from_as_many_coincidences():
 
 
 def test_a_check_that_fails_only_far_from_any_end_is_one_of_the_checks():
-    """Checks are numbered over all events: the last may never have failed beside an attempt."""
+    """Checks are numbered over all events: the last may never have failed near an attempt."""
     found, truth = planted(0, at_rest=((7,), (9,), (3.0,)))
     assert found.probability.shape == truth.shape and np.isfinite(found.probability).all()
 
@@ -117,7 +117,7 @@ def test_probabilities_are_those_of_being_right():
 
 
 def test_the_probability_is_the_mean_over_the_parameters_that_the_data_allow():
-    """The best single fit takes its parameters as known, and is too sure of itself."""
+    """The best single fit assumes that its parameters are known, and is too confident."""
     found, _ = planted(0)
     assert found.draws.std(axis=0).max() > 0.05
     np.testing.assert_allclose(found.probability, found.draws.mean(axis=0))
@@ -141,7 +141,7 @@ def test_coincidences_alone_make_few_causes():
 
 
 def test_coincidences_that_look_alike_do_not_become_a_kind_of_cause():
-    """Of 240 coincidences 70 last: each is hardly a cause, together they would teach the fit that causes last."""
+    """Of 240 coincidences 70 last: each is hardly a cause, but together they would make lasting typical of causes."""
     excess = [found.probability.sum() - truth.sum() for found, truth in (planted(s, 4000, 5, 0.06) for s in range(4))]
     assert np.mean(excess) < 3
 
@@ -167,7 +167,7 @@ def test_windows_are_cut_where_the_attempt_began():
 
 
 def judged(rows, ends, control=(), seconds=7200.0, failed=50.0, nodes=1.0, at_rest=NEVER_AT_REST):
-    """Probabilities of episodes beside attempts that ran for two hours, or so long, until these ends."""
+    """Return probabilities of episodes near attempts that ran for two hours, or the given time, until these ends."""
     ends = np.array(ends)
     return attribute(
         suspects=Suspects(
@@ -201,7 +201,7 @@ def test_probabilities_of_one_attempt_add_up_to_one_at_most():
 
 
 def test_a_check_whose_false_alarms_last_convinces_less_than_one_whose_pass():
-    """Twenty false alarms of check 0 lasted and twenty of check 1 passed: one that lasts tells more of check 1."""
+    """Twenty false alarms of check 0 lasted, twenty of check 1 were short: one that lasts says more for check 1."""
     control = [
         (0, check, CHECK, looks, -400.0, False, False, 5, -1e6 - n, False)
         for n in range(20)

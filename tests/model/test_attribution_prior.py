@@ -1,4 +1,4 @@
-"""Strata are struck in proportion to their exposure, as far as they are seen to be."""
+"""Strata are shrunk towards their exposure, as far as the data agree with it."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from assets.model.attribution.prior import Prior
 
 
 def shares(failed, exposures, attempts=1000.0):
-    """Shares of strata of one state in which so many failed by a cause."""
+    """Return shares of strata of one state with these numbers of causes."""
     stratum = np.repeat(np.arange(len(failed)), failed)
     count = len(stratum)
     suspects = Suspects(stratum, np.ones(count), np.ones(count), np.zeros(count), np.zeros(count))
@@ -18,7 +18,7 @@ def shares(failed, exposures, attempts=1000.0):
 
 
 def test_one_failure_of_a_stratum_of_little_exposure_says_little():
-    """Forty failures in proportion to exposure, and one where a fifth of a failure was to be expected."""
+    """Forty failures in proportion to exposure, and one where a fifth of a failure was expected."""
     *_, brief = shares([20, 20, 1], [1e6, 1e6, 1e4])
     assert brief < 0.4 / 1000
 
@@ -30,7 +30,7 @@ def test_a_stratum_that_is_struck_otherwise_is_believed():
 
 
 def test_little_exposure_alone_makes_no_failure_one_of_a_program():
-    """Infrastructure ended all of the three: a stratum of little exposure has as few failures of programs to expect."""
+    """Infrastructure ended all three: a stratum of little exposure has few expected failures of programs, too."""
     _, brief = shares([1, 2], [1e6, 1e3], attempts=[1, 2])
     assert brief > 3.1 / 8
 

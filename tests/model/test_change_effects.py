@@ -42,7 +42,7 @@ def _limits(counts, times):
 
 
 def _verdicts(rng, rows, ratio_of_first=1.0, phi=1.0):
-    """Draw a cluster of several rows of a few to many incidents, of which the first may have changed."""
+    """Draw a cluster of several rows of a few to many incidents; the first may have changed."""
     before = np.geomspace(3.0, 120.0, rows)[::-1]
     after = before * np.where(np.arange(rows) == 0, ratio_of_first, 1.0)
     k0, k1 = (phi * rng.poisson(mean / phi) for mean in (before, after))
@@ -84,7 +84,7 @@ def test_what_is_compared_of_a_roll_out_depends_on_who_had_changed():
     assert half.is_staged
     assert half.unchanged_before[1].sum() == 40
     assert half.after.sum() == half.unchanged_after.sum() == 59
-    # a pilot too small to tell, then all others within days: each node is compared with itself
+    # a small pilot, then all others within days: each node is compared with itself
     pilot = compared_cells([20, 60, 63], [5, 50, 45], 0, 100, 100)
     assert not pilot.is_staged
     assert [side.sum() for side in (pilot.before[2], pilot.after[2])] == [63, 36]

@@ -103,7 +103,7 @@ def test_eight_causes_and_their_sum_show_a_change_in_at_most_2_of_100_families(c
 
 
 def test_a_family_of_series_asks_more_of_each():
-    """3 log 60 for one series; nine more ask for 2 log 10 more. Measured scatter asks for the quantile of F."""
+    """3 log 60 for one series; nine more add 2 log 10. With measured scatter, the quantile of F."""
     counts, exposure = np.tile([1, 0, 1, 1], 15), np.ones(60)
     assert find_rate_changes(counts, exposure).dispersion == 1.0
     assert find_rate_changes(counts, exposure).penalty == pytest.approx(3 * np.log(60))

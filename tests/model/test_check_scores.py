@@ -1,4 +1,4 @@
-"""Verdicts on checks with drawn counts: how often a check is dropped wrongly, and whether the limits cover."""
+"""Verdicts on checks with drawn counts: how often a check is dropped by mistake, and whether the limits cover."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ HOURS = 90 * 24
 
 
 def drawn(generator, share, *, mean=40.0, unknown=0.0, per_storm=1):
-    """Onsets of 90 days: storms of one alarm or more, each storm true or false as a whole."""
+    """Draw onsets of 90 days: storms of one alarm or more, each storm true or false as a whole."""
     storms = generator.poisson(mean / per_storm)
     is_true = np.repeat(generator.random(storms) < share, per_storm)
     is_known = generator.random(is_true.size) >= unknown

@@ -52,7 +52,7 @@ def test_a_target_beyond_the_optimum_has_no_interval():
 
 
 def test_the_form_of_the_papers_second_version_gives_its_curve():
-    """u0 = w = 5 minutes and Young's interval, RSC-1 and RSC-2, as worked out from the published form."""
+    """u0 = w = 5 minutes and Young's interval, RSC-1 and RSC-2, as computed from the published form."""
     nodes = np.array([256, 512, 1024, 2048, 4096, 8192, 12_000, 16_384]) / 8
     rsc1 = [0.962, 0.946, 0.924, 0.893, 0.848, 0.785, 0.740, 0.696]
     rsc2 = [0.977, 0.968, 0.954, 0.936, 0.909, 0.871, 0.844, 0.818]

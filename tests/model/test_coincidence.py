@@ -30,7 +30,7 @@ def test_exact_shares_as_handbooks_print_them():
 
 
 def test_the_control_is_weighted_to_the_sizes_that_fail():
-    """1% of small and 20% of large ones coincide; all that failed were large."""
+    """1% of small and 20% of large ones coincide; all failed ones were large."""
     found = chance_of_coincidence([0, 50], [0, 100], [10, 20], [1000, 100])
     assert found.chance.value == pytest.approx(0.2)
     assert found.corrected.value == pytest.approx((0.5 - 0.2) / (1 - 0.2))

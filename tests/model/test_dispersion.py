@@ -1,4 +1,4 @@
-"""Dispersion: 1 for Poisson counts, the planted value for scattered ones, and blind to rates that change."""
+"""Dispersion: 1 for Poisson counts, the planted value for scattered ones, and no effect of rates that change."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Expected ETTR against the paper's statements, and recomputed values; `tests.proof` lives through runs."""
+"""Expected ETTR against the paper's statements and recomputed values; `tests.proof` simulates runs."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_golden_of_16384_gpus_in_the_exact_form():
 
 
 def test_goldens_of_what_12000_gpus_need_for_nine_tenths():
-    """Writes of 21.5 seconds at today's rate are the threshold; restarts of ten minutes put it out of reach."""
+    """At today's rate, writes of 21.5 seconds reach the threshold; with restarts of ten minutes no write does."""
     per_day = 1500 * RSC1
     for write, restart, published in [(21.5 / 60, 5, 0.900), (10 / 60, 10, 0.887)]:
         interval = young_minutes(per_day, write)

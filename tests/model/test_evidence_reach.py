@@ -1,4 +1,4 @@
-"""How far evidence reaches, worked out by hand. `tests/proof/reach.py` holds it against fleets that are simulated."""
+"""How far evidence reaches, computed by hand. `tests/proof/reach.py` compares it with simulated fleets."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_two_sources_as_chapman_reckons_them():
 
 def test_what_one_source_never_missed_it_may_still_miss():
     unseen = two_sources([Sources("pcie", 12.0, 8.0, 0.0)]).unseen
-    # A source that misses 22% would see all of twelve once in twenty times.
+    # A source that misses 22% would see all twelve once in twenty times.
     assert (unseen.value, unseen.low) == (0.0, 0.0)
     assert unseen.high == pytest.approx(8 * (0.05 ** (-1 / 12) - 1))
 
@@ -38,7 +38,7 @@ def test_categories_with_few_in_common_are_pooled():
     assert apart.unseen.value == pytest.approx(3 * 3 / 8)
     assert (apart.compared, apart.common) == (13.0, 7.0)
     assert two_sources([Sources("a", 4.0, 2.0, 1.0), Sources("b", 2.0, 1.0, 2.0)]).unseen is None
-    assert two_sources([Sources("a", 6.9999, 2.0, 1.0)]).unseen is not None, "seven failures, as good as certain"
+    assert two_sources([Sources("a", 6.9999, 2.0, 1.0)]).unseen is not None, "seven nearly certain failures"
 
 
 def test_what_one_source_alone_can_show_enters_neither_side_and_is_named():

@@ -1,4 +1,4 @@
-"""Rates against Garwood's limits as scipy and handbooks give them; `tests.proof` measures how often they cover."""
+"""Rates against Garwood's limits from scipy and handbooks; `tests.proof` measures how often they cover."""
 
 import pytest
 from hypothesis import given

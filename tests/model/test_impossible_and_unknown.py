@@ -1,4 +1,4 @@
-"""Numbers that cannot be are refused, and unknown ones stay unknown: two tables for all functions of the model."""
+"""Impossible numbers are refused, and unknown ones stay unknown: two tables for all functions of the model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ REFUSED = [
     ("survival.fit_weibull", [
         ([0.0], [1]), ([1.0], [1], [1.0]), ([1.0], [1], [-1.0]), ([1.0], [2]), ([1.0], [-1]), ([[1.0]], [[1]])]),
 ]  # fmt: skip
-"""Function by module, and arguments of calls; a mapping at the end holds those by name."""
+"""Function by module, and arguments of calls; a mapping at the end has those by name."""
 CASES = [(name, call) for name, calls in REFUSED for call in calls]
 
 
@@ -95,7 +95,7 @@ UNKNOWN = [
     ("goodness_of_fit.span_test", ([0.1, 0.2], [0, 0], [1, 1], [1, 1], {"parameter_count": 2}), (), None),
     ("goodness_of_fit.kaplan_meier_distance", ([0.1, 0.2], [0, 0], [0, 0], [1, 1]), (), None),
 ]
-"""Function by module, its arguments, what of its answer is unknown, and the method that it names."""
+"""Function by module, its arguments, the unknown parts of its result, and the method that it names."""
 
 
 def called(name, call):

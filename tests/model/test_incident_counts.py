@@ -1,4 +1,4 @@
-"""Counts of attempts in incidents: worked out by hand, Garwood's where nothing is joined or doubtful, and coverage."""
+"""Counts of attempts in incidents: by hand, Garwood's limits if nothing is shared or uncertain, and coverage."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from assets.model.incident_counts import count_incidents, weighted_interval
 
 
 def interval(w, m, exposure, parameter_variance=0.0, level=CONFIDENCE_LEVEL):
-    """Limits of the rate of failed attempts of one population, incident by incident."""
+    """Return the limits of the rate of failed attempts of one population, incident by incident."""
     counts = count_incidents(np.zeros(len(w), dtype=int), w, m, group_count=1)
     return weighted_interval(counts.attempt_count[0], counts.attempt_variance[0] + parameter_variance, exposure, level)
 
@@ -78,9 +78,9 @@ def test_groups_get_the_limits_that_each_would_get_alone():
 
 
 def covered(rng, candidates, attempts, probabilities=(1.0,), rounds=4000):
-    """Share of rounds in which the limits, and Garwood's own, hold the rate of failed attempts.
+    """Return the share of rounds in which the limits, and Garwood's own, contain the rate of failed attempts.
 
-    Each of the candidates is an incident with one of the probabilities, of geometrically many attempts.
+    Each candidate is an incident with one of the probabilities, of a geometric number of attempts.
     """
     group = np.repeat(np.arange(rounds), rng.poisson(candidates, rounds))
     w, m = rng.choice(probabilities, group.size), rng.geometric(1 / attempts, group.size)

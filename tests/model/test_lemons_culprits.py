@@ -1,4 +1,4 @@
-"""Blame: shares that sum to one, known culprits left alone, and a lemon found among its company."""
+"""Blame: shares that sum to one, known culprits left alone, and a lemon found among the nodes of its jobs."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_shares_of_a_failure_sum_to_one_and_known_ones_are_whole():
 
 
 def test_a_failure_of_many_nodes_blames_the_one_that_fails_anyway():
-    """Node 0 failed eight times alone; of the failure it shares with 9 others it gets most of the blame."""
+    """Node 0 failed eight times alone; it gets most of the blame for the failure that it shares with 9 others."""
     failure = [*range(8), *range(8, 14), *[14] * 10]
     node = [*[0] * 8, *range(10, 16), *range(10)]
     found = infer_culprits(failure, node, [70.0] * 200)
@@ -38,7 +38,7 @@ def test_equal_nodes_share_equally():
 
 
 def test_blame_is_calibrated_where_the_truth_is_planted():
-    """Over many fleets, lemons get as much of the failures of unknown culprit as they caused."""
+    """Over many fleets, lemons get as many of the failures with unknown culprit as they caused."""
     given = true = 0.0
     for seed in range(10):
         rng = np.random.default_rng(seed)

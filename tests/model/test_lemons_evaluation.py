@@ -1,4 +1,4 @@
-"""A list judged by the next window: by hand, and on planted fleets where it must be far better than chance."""
+"""A list judged by the next window: by hand, and on planted fleets, where it must be far better than chance."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The gate of the lemon list: its p-value is that of a bootstrap with whole fits; it says what would have told."""
+"""The gate of the lemon list: its p-value is that of a bootstrap with whole fits; it names the count that would do."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def gate_of(count, time):
 
 
 def p_value_of_whole_fits(count, time, draws=200):
-    """The same bootstrap, both families fitted to each fleet by maximum likelihood."""
+    """Compute the same bootstrap, with both families fitted to each fleet by maximum likelihood."""
     rng, fleet, larger = np.random.default_rng(7), fit_two_groups(count, time), 0
     group = fleet.single
     for _ in range(draws):

@@ -1,4 +1,4 @@
-"""The seven signals: above the fleet's 99th percentile and at least 2, two kinds agreeing, limits of the site's own."""
+"""The seven signals: above the fleet's 99th percentile and at least 2, two kinds that agree, limits of the site."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from assets.model.lemons.signals import KINDS, SIGNALS, stand_out
 
 
 def fleet(**first):
-    """200 nodes with little of everything, the first of them as given."""
+    """Return 200 nodes with low values, the first of them as given."""
     values = np.zeros((200, 7))
     values[1:40, :6] = 1
     for signal, value in first.items():

@@ -1,4 +1,4 @@
-"""Two groups of nodes: the density against scipy, planted groups found again, limits that cover, lists that hold."""
+"""Two groups of nodes: the density against scipy, planted groups found again, limits that cover, valid lists."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_a_start_near_the_end_gives_the_same_fit():
 
 
 def test_probabilities_are_calibrated_and_limits_cover():
-    """Of nodes with probability p, p are lemons; 90% limits hold 90% of the rates, when the groups are known."""
+    """A share p of nodes with probability p are lemons; with known groups 90% limits contain 90% of the rates."""
     rate, is_lemon, time, count = draw(np.random.default_rng(3), 200_000)
     nodes = judge_nodes([Draw(FLEET, count)], time)
     for low, high in ((0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 0.99)):
@@ -74,7 +74,7 @@ def test_probabilities_are_calibrated_and_limits_cover():
 
 @pytest.mark.parametrize("shape", [4.0, *(pytest.param(shape, marks=pytest.mark.slow) for shape in (20.0, 100.0))])
 def test_limits_cover_with_fitted_groups(shape):
-    """Whether normal nodes spread by 50%, 22% or 10% of their mean is hard to see; limits hold the most of them."""
+    """The data hardly show whether normal nodes spread by 50%, 22% or 10% of their mean; limits assume the most."""
     rng, inside = np.random.default_rng(11), []
     fleet = TwoGroups(Group(0.0065, shape), LEMON, 0.02, NORMAL, -100.0, 10.0)
     for _ in range(5):
@@ -86,7 +86,7 @@ def test_limits_cover_with_fitted_groups(shape):
 
 
 def lemon_limits(setting, rounds):
-    """Say for each node with a probability above 0.7 whether its limits hold its rate; every culprit is known."""
+    """Return for each node with a probability above 0.7 whether its limits contain its rate; every culprit is known."""
     nodes, days, normal_rate, lemons = setting
     rng, is_held = np.random.default_rng(20241029), []
     for _ in range(rounds):
@@ -101,7 +101,7 @@ def lemon_limits(setting, rounds):
 
 
 def test_limits_of_lemons_cover():
-    """The group of lemons is fitted to the lemons alone: as a prior of theirs it held 76 of 100 rates."""
+    """The group of lemons is fitted to the lemons alone: as a prior for them it covered 76 of 100 rates."""
     assert np.mean(lemon_limits((200, 82.0, 0.005, 4), 15)) >= 0.88
 
 
@@ -120,7 +120,7 @@ def test_limits_of_lemons_cover_in_fleets_of_many_kinds(setting, rounds):
 
 
 def test_limits_of_a_lemon_are_those_of_its_own_count():
-    """17 failures in 82.5 node-days: Garwood's limits are 131 and 309 per 1,000. Many equals do not narrow them."""
+    """17 failures in 82.5 node-days: Garwood's limits are 131 and 309 per 1,000. Equal nodes do not narrow them."""
     sure = TwoGroups(NORMAL, Group(0.2, 20.0), 0.02, NORMAL, -100.0, 10.0)
     nodes = judge_nodes([Draw(sure, np.array([17.0]))], [82.5])
     assert nodes.low[0] == pytest.approx(0.131, rel=0.04)
@@ -128,7 +128,7 @@ def test_limits_of_a_lemon_are_those_of_its_own_count():
 
 
 def test_a_value_that_a_small_chance_of_a_lemon_lifts_stays_below_its_limit():
-    """A node of a chance of 3% has a mean above 95% of its rates; half of the rest lie below the upper limit."""
+    """A node with a probability of 3% has a mean above 95% of its rates; half of the rest are below the upper limit."""
     far = TwoGroups(NORMAL, Group(0.5, 4.0), 0.05, NORMAL, -100.0, 10.0)
     nodes = judge_nodes([Draw(far, np.array([0.0, 1.0]))], [1.0, 1.0])
     assert nodes.value[0] > stats.gamma.ppf(0.97, NORMAL.shape, scale=NORMAL.rate / NORMAL.shape)

@@ -1,7 +1,7 @@
 """Verdicts and refusals on planted truth; `tests.proof` measures how many names of a list are wrong.
 
 With 90 days of use at 83% and lemons at ten times the normal rate, a normal node fails 0.49 times and a lemon 4.9
-times: the groups overlap. Who knows both rates exactly, and every culprit, finds 62% of the lemons with 9% wrong names;
+times: the groups overlap. With both rates and every culprit known, a list finds 62% of the lemons with 9% wrong names;
 with the culprits of 15% of the failures unknown, 54% if these are left out. No list can be much better than that.
 """
 
@@ -95,7 +95,7 @@ def test_refusals_say_why_and_rank_nobody(nodes, exposure, reason):
 
 
 def test_a_node_whose_failures_are_of_a_burst_that_is_over_is_watched():
-    """Nodes 0 and 1 fail eight times each among 200; of node 0 it is told that all of it is over."""
+    """Nodes 0 and 1 fail eight times each among 200; all failures of node 0 are over."""
     failure, node = np.arange(48), np.repeat([0, 1], 8).tolist() + list(range(2, 34))
     found, is_over = infer_culprits(failure, node, [70.0] * 200), np.arange(200) == 0
     nobody = np.zeros(200, dtype=bool)

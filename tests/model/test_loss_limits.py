@@ -1,4 +1,4 @@
-"""Limits of a sum of losses hold as often as they say, also where few jobs cost most."""
+"""Limits of a sum of losses cover as often as they say, even if few jobs cost most."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from assets.model.loss_limits import loss_interval
 
 
 def covered(rng, mean_count, costs, rounds=3000):
-    """How often the limits hold the loss to expect, of periods with a Poisson number of events of any of the costs."""
+    """Return how often the limits contain the expected loss of periods with a Poisson number of these events."""
     drawn = [rng.choice(costs, size) for size in rng.poisson(mean_count, rounds) if size]
     sums, squares, largest = (
         np.array([part(each) for each in drawn]) for part in (np.sum, lambda x: (x**2).sum(), np.max)
@@ -27,7 +27,7 @@ def test_coverage_where_each_size_of_job_is_as_likely(mean_count, at_least):
 
 
 def test_equal_costs_have_the_limits_of_their_count():
-    """Garwood's limits of 12 events, as the quantiles in closed form come near them."""
+    """Garwood's limits of 12 events, to the accuracy of the quantiles in closed form."""
     found = loss_interval(12 * 4.0, 12 * 16.0, 4.0)
     assert float(found.low) == pytest.approx(4 * stats.chi2.ppf(0.05, 24) / 2, rel=1e-3)
     assert float(found.high) == pytest.approx(4 * stats.chi2.ppf(0.95, 26) / 2, rel=1e-3)

@@ -1,4 +1,4 @@
-"""The variation between months: by hand, on simulated months, and the coverage of predictions that know of it."""
+"""The variation between months: by hand, on simulated months, and the coverage of predictions that include it."""
 
 from functools import cache
 
@@ -15,7 +15,7 @@ from assets.model.run_plan import predict_interruptions, probability_uninterrupt
 
 
 def by_quadrature(count, time):
-    """Mean and limits of the posterior of the CV, the long-run rate integrated out by scipy."""
+    """Return mean and limits of the posterior of the CV, the long-run rate integrated out by scipy."""
     cvs = np.linspace(0.001, 1.0, 101)
 
     def density(cv):
@@ -67,7 +67,7 @@ def test_months_that_agree_take_the_variation_down_to_next_to_none():
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_the_hours_that_a_time_zone_leaves_of_a_month_say_nothing_of_months(count):
-    """Seven hours with no failure, or with one: months are neither all alike nor worlds apart."""
+    """Seven hours with no failure, or with one: months are neither equal nor very different."""
     assert month_variation([20, count], [744.0, 7.0]).cv == pytest.approx(month_variation([], []).cv, abs=0.02)
 
 
@@ -83,7 +83,7 @@ def variance_to_come(counts, exposure):
 
 
 def held(rng, cv, exposure, per_month, rounds=300):
-    """Share of months to come whose count falls between the limits made from the months before: with and without."""
+    """Return the share of future months with a count within the limits from the months before: with and without."""
     rates = rng.gamma(1 / cv**2, cv**2, (rounds, len(exposure) + 1)) if cv else np.ones((rounds, len(exposure) + 1))
     counts = rng.poisson(per_month * rates * [*exposure, 1.0])
     past, future = counts[:, :-1], counts[:, -1]
@@ -108,7 +108,7 @@ def test_predictions_hold_nine_of_ten_where_the_variation_is_any_that_the_prior_
 
 
 def test_predictions_after_a_month_and_a_few_hours_hold_the_next_month():
-    """As where there are no such hours, and 0.65 where they counted as a month."""
+    """The coverage is that without such hours; it was 0.65 when they counted as a month."""
     assert held(np.random.default_rng(23), 0.3, (1.0, 0.01), 80)[0] == pytest.approx(0.90, abs=0.03)
 
 

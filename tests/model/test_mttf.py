@@ -1,4 +1,4 @@
-"""MTTF by the arithmetic behind it, its limits and its edges."""
+"""MTTF by its arithmetic, its limits and its edges."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ RSC1 = garwood_interval(6500, 1_000_000.0)  # 6.5 per 1,000 node-days
 
 
 def test_a_thousandfold_unit_error_would_show():
-    """One node at 6.5 failures per 1,000 node-days lives five months, neither hours nor centuries."""
+    """One node at 6.5 failures per 1,000 node-days has an MTTF of five months, neither hours nor centuries."""
     assert mttf_at_scale(RSC1, 1).hours / 24 == pytest.approx(1000 / 6.5)
 
 

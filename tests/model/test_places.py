@@ -1,4 +1,4 @@
-"""Places: how often nothing planted is found, how often a bad one is, and the limits' coverage, over many machines."""
+"""Places: false findings, detected bad places, and the coverage of the limits, over many machines."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ROUNDS = 150
 
 
 def machine(nodes, size, days, rate, shape, lemons, events, *, seed, factor=1.0):
-    """Draw the failures of a machine, of which place 1 fails `factor` times as often; nodes, bursts, lemons, days."""
+    """Draw the failures of a machine whose place 1 fails `factor` times as often; nodes, bursts, lemons, days."""
     generator = np.random.default_rng(seed)
     time = days * generator.uniform(0.6, 1.0, nodes)
     rates = np.full(nodes, rate) if shape is None else rate * generator.gamma(shape, 1 / shape, nodes)
@@ -82,7 +82,7 @@ def test_chance_is_no_common_cause_and_four_bursts_are_one(case):
 
 
 def test_the_share_beyond_chance_is_covered():
-    # Twelve of 69 + 12 failures to expect come with others.
+    # Twelve of 69 + 12 expected failures come with others.
     found = [together_of((64, 8, 90, 0.012), seed, planted=4) for seed in range(ROUNDS)]
     assert np.mean([each.low[-1] <= 12 / 81 <= each.high[-1] for each in found]) >= 0.85
     assert np.mean([each.share[-1] for each in found]) == pytest.approx(12 / 81, abs=0.03)

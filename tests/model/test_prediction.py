@@ -1,4 +1,4 @@
-"""Predicted counts against scipy's distributions, and their coverage worked out exactly, not simulated."""
+"""Predicted counts against scipy's distributions, and their coverage, computed exactly instead of simulated."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_limits_hold_the_expectation_also_where_nothing_is_likely_to_happen():
 
 
 def coverage(mean, ratio, limits):
-    """Sum over all pasts of the probability that the future falls between their limits."""
+    """Sum over all pasts the probability that the future is within their limits."""
     counts = np.arange(int(mean + 12 * mean**0.5 + 30))
     low, high = limits(counts, ratio)
     inside = stats.poisson.cdf(high, mean * ratio) - stats.poisson.cdf(np.ceil(low) - 1, mean * ratio)

@@ -53,7 +53,7 @@ def test_the_comparison_is_scipys_log_rank_where_nodes_do_not_repeat():
 
 
 def test_actions_are_compared_within_a_stratum_alone():
-    # Faults of the second kind come back at once, whatever is done, and are mostly rebooted.
+    # Faults of the second kind come back at once after any action, and most are rebooted.
     days = [30] * 10 + [2] * 10
     is_relapse, stratum = [0] * 10 + [1] * 10, [0] * 10 + [1] * 10
     is_reboot = np.array([1, 1] + [0] * 8 + [1] * 8 + [0, 0], dtype=bool)

@@ -1,4 +1,4 @@
-"""Plans against golden values, the doubt about a rate carried to the end, and what is left when nothing is known."""
+"""Plans against golden values, with the uncertainty of a rate, and without any known value."""
 
 import numpy as np
 import pytest
@@ -88,6 +88,6 @@ def test_a_target_at_the_expectation_is_reached_by_about_half():
 
 
 def test_a_run_of_countless_failures_is_followed_for_a_part_only():
-    """A million failures a day would take hours to live through."""
+    """A million failures a day would take hours to simulate."""
     hopeless = outlook(assumed_rate(10.0), nodes=100_000)
     assert (hopeless.probability, hopeless.ettr_high) == (0.0, 0.0)

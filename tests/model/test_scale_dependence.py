@@ -9,7 +9,7 @@ from assets.model.scale.dependence import scale_test
 NODE_DAYS = np.array([6000.0, 12_500.0, 25_000.0, 50_000.0, 9000.0])
 NODES = np.array([1.0, 4.0, 16.0, 64.0, 256.0])
 
-# Sizes and exposures as a cluster like RSC-1 has them above one node.
+# Sizes and exposures of a cluster like RSC-1 above one node.
 FLEET_NODES = 2.0 ** np.arange(9)
 FLEET_DAYS = np.array([30.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 120.0, 70.0]) * 1000
 
@@ -91,7 +91,7 @@ def test_where_nothing_can_be_said_the_verdict_says_so(counts, days, nodes, meth
 
 
 def test_failures_that_come_three_at_a_time_keep_the_limits_honest():
-    """Incidents of three attempts: limits of Poisson counts hold the slope in seven of ten, with V in nine."""
+    """Incidents of three attempts: Poisson limits contain the slope in seven of ten, limits with V in nine."""
     rng, held = np.random.default_rng(48), []
     for _ in range(150):
         counts = 3.0 * rng.poisson(40 * FLEET_DAYS[:2] / FLEET_DAYS[:2].sum())

@@ -1,4 +1,4 @@
-"""Shares are drawn to what is assumed, and no thing vouches for itself."""
+"""Shares are shrunk towards the assumed ones, and a thing does not count for itself."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_shares_of_a_group_add_up_to_one():
 
 
 def test_a_thing_does_not_vouch_for_itself():
-    """The only thing of its group has the share that is assumed, whatever its weight."""
+    """The only thing of its group has the assumed share, at any weight."""
     found = KINDS.shares_by_others(WEIGHTS, np.array([0.7, 0.7, 0.3, 0.3]), 2.0)
     np.testing.assert_allclose(found[:, 3], 0.3)
     assert found[0, 0] == pytest.approx((1 + 1.4) / (2 + 2))

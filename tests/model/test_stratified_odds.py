@@ -1,4 +1,4 @@
-"""Odds ratios within strata: figures of R and of textbooks, tails that are exact, and few false alarms in bursts."""
+"""Odds ratios within strata: figures of R and of textbooks, exact tails, and few false alarms in bursts."""
 
 import numpy as np
 import pytest
@@ -101,7 +101,7 @@ def test_limits_hold_the_truth_and_a_bad_node_is_found():
 
 
 def test_what_would_have_been_found_follows_from_the_margins_alone():
-    """A node with 8 jobs of 80, 8 of which ended badly: V is 8 x 8 x 72 x 72 / (80^2 x 79), whatever its own ends."""
+    """A node with 8 jobs of 80, 8 with a bad end: V is 8 x 8 x 72 x 72 / (80^2 x 79), whatever its own ends."""
     variance = 8 * 8 * 72 * 72 / (80**2 * 79)
     for own in (0, 3):
         odds = stratified_odds([0], [own], [8], [8 - own], [72], 1)

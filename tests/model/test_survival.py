@@ -1,4 +1,4 @@
-"""Weibull fits against scipy and lifelines, coverage where failures come together, and the goodness of fit's size."""
+"""Weibull fits against scipy and lifelines, coverage if failures come together, and size of the goodness of fit."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_the_test_of_shape_1_is_walds_with_the_curvature_of_the_likelihood():
 
 
 def test_three_jobs_that_fail_as_one_tell_as_much_as_one():
-    """Each job thrice, failing in one incident: the curvature is threefold, and so is the variance that it lacks."""
+    """Each job three times, failing in one incident: the curvature is three times too large, and the ratio is 3."""
     once, thrice = fit_weibull(AGES, FAILED, ENTRIES), (np.repeat(x, 3) for x in (AGES, FAILED, ENTRIES))
     incident = np.where(np.repeat(FAILED, 3), np.repeat(np.arange(10), 3), -1)
     together = fit_weibull(*thrice, incident=incident)
@@ -101,7 +101,7 @@ def test_a_failure_of_one_half_counts_half_in_the_likelihood():
 
 
 def incidents_of_gangs(rng, days, rate, gangs=10):
-    """Ages, failures and incidents of jobs that run side by side in gangs of three, one gang struck at a time."""
+    """Return ages, failures and incidents of jobs that run in parallel in gangs of three, one gang hit at a time."""
     ages, failed = [], []
     for _ in range(gangs):
         struck, now = np.sort(rng.uniform(0.0, days, rng.poisson(rate * days / gangs))), 0.0
@@ -115,7 +115,7 @@ def incidents_of_gangs(rng, days, rate, gangs=10):
 
 @pytest.mark.slow
 def test_limits_cover_the_truth_where_three_jobs_fail_at_a_time():
-    """30 incidents of three jobs of one age; limits that take them for independent hold the shape in seven of ten."""
+    """30 incidents of three jobs of one age; limits that treat them as independent cover the shape in seven of ten."""
     rng, held, blind = np.random.default_rng(66), [], []
     for _ in range(600):
         ages, failed, incident = incidents_of_gangs(rng, days=40.0, rate=0.75)
@@ -151,7 +151,7 @@ def test_too_few_failures_are_no_fit():
 
 
 def test_events_are_incidents_and_not_the_jobs_they_ended():
-    """Six jobs of one incident are one event; five incidents of 0.9 are 4.5 to expect."""
+    """Six jobs of one incident are one event; five incidents of 0.9 are 4.5 expected ones."""
     ages, failed = np.full(480, 19.2), np.arange(480) < 6
     fit = fit_weibull(ages, failed, incident=np.where(failed, 0, -1))
     assert (fit.method, fit.verdict, fit.event_count, fit.incident_count) == ("too_few_events", "cannot tell", 6, 1)
@@ -164,7 +164,7 @@ def test_events_are_incidents_and_not_the_jobs_they_ended():
 def test_without_a_maximum_the_shape_has_a_bound_that_incidents_widen():
     """Ten jobs of 480 fail in the last hour of all, six of them in one incident: five events, V / k = (36 + 4) / 10.
 
-    With all ages alike the likelihood rises with ten times the logarithm of the shape, up to the largest one searched,
+    At equal ages the likelihood rises with ten times the logarithm of the shape, up to the largest one in the search,
     20; four times half the quantile of F (1 and 4 degrees) below it the shape is 8.06.
     """
     ages, failed = np.full(480, 19.2), np.arange(480) < 10
@@ -180,14 +180,14 @@ def test_without_a_maximum_the_shape_has_a_bound_that_incidents_widen():
 
 
 def test_a_limit_of_the_scale_that_takes_a_shape_beyond_those_searched_is_unknown():
-    """Six failures in the last tenth: the shape fits at 19.8, and the scale's lower limit would take one above 20."""
+    """Six failures in the last tenth: the shape fits at 19.8, and the scale's lower limit would need one above 20."""
     fit = fit_weibull([*np.linspace(18.0, 20.0, 6), *[20.0] * 50], [1] * 6 + [0] * 50)
     assert fit.shape == pytest.approx(19.82, abs=0.01)
     assert np.isnan(fit.scale_low) and fit.scale < fit.scale_high
 
 
 def lifetimes(rng, shape, jobs):
-    """Ages of jobs cut off at random, a fifth of them watched from some age on only."""
+    """Return ages of jobs that end at random, a fifth of them watched from some age on only."""
     failing, leaving = rng.weibull(shape, jobs) * 100, rng.exponential(60.0, jobs)
     entry = np.where(rng.random(jobs) < 0.2, rng.uniform(0.0, 30.0, jobs), 0.0)
     seen = np.minimum(failing, leaving) > entry
