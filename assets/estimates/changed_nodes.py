@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ALL = "all"
 SIDES = ("after", "before", "unchanged_after", "unchanged_before")
 SEPARATING_INCIDENTS = 3.0
-"""Incidents to expect while exactly one of two changes has taken effect, for the two to be separable."""
+"""Expected incidents while exactly one of two changes has taken effect, for the two to be separable."""
 APART_DAYS = 7
 """Changes of one kind at least this far apart end each other's comparison period."""
 

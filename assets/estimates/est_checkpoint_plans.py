@@ -1,4 +1,4 @@
-"""estimates.est_checkpoint_plans: how often to checkpoint a run of each size, and the ETTR to expect.
+"""estimates.est_checkpoint_plans: how often to checkpoint a run of each size, and the expected ETTR.
 
 Runs fail at the cluster's reference rate, with the configured costs. `faultline plan` answers the same for any run.
 """

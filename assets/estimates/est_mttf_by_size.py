@@ -129,7 +129,7 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
 def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterval) -> list[str | None]:
     """Return a note for each size with the theory outside its limits: the p-value, and the crash loops.
 
-    Failures are compared with those expected at the reference rate, which rests on failures too. The p-value has
+    Failures are compared with those expected at the reference rate, which is an estimate, too. The p-value has
     Bonferroni's correction: times the number of the cluster's sizes.
     """
     count, variance, repeats, hours, rate_count, rate_variance = (

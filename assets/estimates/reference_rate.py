@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RATE = ("population", "counted_as", "failure_count", "failure_variance", "node_days")
 REFERENCE_RATE = tuple(f"est_failure_rates.{name}" for name in (*RATE, "is_reference"))
 REFERENCE_MONTHS = ("est_forecast_scores.month_failure_count", "est_forecast_scores.month_node_days")
-"""The months of the reference rate, which show the variation to expect in days to come."""
+"""The months of the reference rate, which show the expected variation in days to come."""
 
 
 def with_reference_rate(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame, prefix: str = "rate_") -> pd.DataFrame:

@@ -129,7 +129,7 @@ class _Lifetimes:
 
     @property
     def incident_count(self) -> float:
-        """Incidents to expect: the sum of the largest probability of each, and of failures without one."""
+        """Return the expected incidents: the sum of the largest probability of each, and of failures without one."""
         struck = self.incident >= 0
         largest = np.zeros(int(self.incident.max(initial=-1)) + 1)
         np.maximum.at(largest, self.incident[struck], (self.events / self.jobs)[struck])
