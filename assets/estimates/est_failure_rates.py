@@ -57,7 +57,7 @@ TABLE = TableSpec(
             "double",
             "failures",
             "Failures, a sum of probabilities. NULL: unknown, for example because none was seen and attempts ended "
-            "FAILED on nodes without a log that was understood.",
+            "FAILED on nodes without an understood log.",
         ),
         Column(
             "failure_variance",

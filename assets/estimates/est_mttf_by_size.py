@@ -53,7 +53,7 @@ TABLE = TableSpec(
             "double",
             "failures",
             "Expected infrastructure failures, a sum of probabilities. NULL: none was seen, and attempts ended FAILED "
-            "on nodes without a log that was understood.",
+            "on nodes without an understood log.",
         ),
         Column(
             "runtime_hours",

@@ -43,7 +43,7 @@ RATE = (*INCIDENTS, *DAYS)
 NOTES = ("notes",)
 SPANS = ("logs",)
 UNIT = "incidents per 1,000 node-days"
-NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes without a log that was understood"
+NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes without an understood log"
 CANNOT_TELL = "cannot tell"
 FALSE_ALARMS = 0.02
 """Share of clusters with constant rates that show a change, or a drift."""

@@ -36,12 +36,12 @@ def warehouse(fitted, tmp_path):
 
 
 @pytest.fixture
-def anew(warehouse):
+def redo(warehouse):
     """Change the copy and estimate again; return a function that reads its rows."""
 
-    def anew(asset, *statements):
+    def redo(asset, *statements):
         change(warehouse, *statements)
         asset(warehouse=warehouse)
         return partial(read, warehouse)
 
-    return anew
+    return redo

@@ -60,8 +60,8 @@ def test_a_week_is_enough_with_incidents_or_with_time_for_them(seen):
     assert enough(**seen) == (True, None)
 
 
-def test_every_row_of_a_cluster_says_so_and_its_note_begins_with_the_reason(anew):
-    rows = anew(est_failure_rates, f"create or replace view inputs.{ENOUGH_DATA} as {inputs()[ENOUGH_DATA]}")
+def test_every_row_of_a_cluster_says_so_and_its_note_begins_with_the_reason(redo):
+    rows = redo(est_failure_rates, f"create or replace view inputs.{ENOUGH_DATA} as {inputs()[ENOUGH_DATA]}")
     short, long = (rows("est_failure_rates", cluster_id=name) for name in ("empty", "large"))
     assert {row["has_enough_data"] for row in short} == {False}
     reason = "too little to tell: incidents seen: 0 in 0 node-days, where 0 would be usual; 3 are needed; "

@@ -52,11 +52,11 @@ AT = datetime(2026, 4, 11, 8)
 
 
 @pytest.fixture
-def changes(anew):
+def changes(redo):
     """Plant, estimate, and return the rows by cause."""
 
     def changes(*statements):
-        rows = anew(est_changes, PLANTED, *statements)("est_changes", cluster_id="large")
+        rows = redo(est_changes, PLANTED, *statements)("est_changes", cluster_id="large")
         return {row["failure_category"]: row for row in rows}
 
     return changes
@@ -148,7 +148,7 @@ NOTE = (
 )
 
 
-def test_a_row_names_what_cannot_be_told_apart_and_what_the_search_found(anew):
+def test_a_row_names_what_cannot_be_told_apart_and_what_the_search_found(redo):
     found = """
     update estimates.est_rate_changes
     set failure_category = 'ib_link', changed_at = '2026-04-14', changed_at_low = '2026-04-13',
@@ -160,7 +160,7 @@ def test_a_row_names_what_cannot_be_told_apart_and_what_the_search_found(anew):
         "('slurmctld', '1.1', timestamp '2026-01-01'), ('slurmctld', '1.2', timestamp '2026-04-16'), "
         "('kernel', '6.1', timestamp '2026-01-01'), ('kernel', '6.8', timestamp '2026-04-17')) versions(kind, v, t)"
     )
-    rows = anew(est_changes, PLANTED, RISES, NOTE, found, versions)
+    rows = redo(est_changes, PLANTED, RISES, NOTE, found, versions)
     note, started, _ = rows("est_changes", cluster_id="large", failure_category="ib_link")
     assert (note["inseparable_from"], started["inseparable_from"]) == (None, "kernel 6.8")
     assert (note["verdict"], note["rate_change_at"]) == ("hurt", datetime(2026, 4, 14))
@@ -173,10 +173,10 @@ insert into planted select d, d % 40, 'ib_link' from range(200) days(d) where if
 
 
 @pytest.mark.parametrize(("noted", "is_group"), [("2026-04-08", True), ("2026-04-07", False)])
-def test_changes_between_which_fewer_than_three_incidents_are_expected_have_one_test(anew, noted, is_group):
+def test_changes_between_which_fewer_than_three_incidents_are_expected_have_one_test(redo, noted, is_group):
     """0.8 incidents a day are 2.4 in three days and 3.2 in four."""
     note = NOTE.replace("2026-04-11", noted)
-    rows = anew(est_changes, PLANTED, CUT, DRIVERS.format(nodes=40, changed=40, day="100"), note)
+    rows = redo(est_changes, PLANTED, CUT, DRIVERS.format(nodes=40, changed=40, day="100"), note)
     noted, driver = rows("est_changes", cluster_id="large", failure_category="ib_link")
     assert (noted["change"], driver["change"]) == ("new", "driver 550.2")
     assert (noted["inseparable_from"], driver["inseparable_from"]) == (
@@ -192,14 +192,14 @@ def test_changes_between_which_fewer_than_three_incidents_are_expected_have_one_
         assert driver["verdict"] == "helped"
 
 
-def test_changes_of_different_nodes_are_told_apart(anew):
+def test_changes_of_different_nodes_are_told_apart(redo):
     """A driver on half of the nodes, and a kernel on the other half: each has changed alone for all days after."""
     both = (
         DRIVERS.format(nodes=40, changed=20, day="100")
         + ";"
         + DRIVERS.format(nodes="40", changed="20, 40", day="100").replace("driver", "kernel")
     )
-    rows = anew(est_changes, PLANTED, HALVED, both)("est_changes", cluster_id="large", failure_category="ib_link")
+    rows = redo(est_changes, PLANTED, HALVED, both)("est_changes", cluster_id="large", failure_category="ib_link")
     assert [(row["change_kind"], row["inseparable_from"]) for row in rows] == [("driver", None), ("kernel", None)]
 
 

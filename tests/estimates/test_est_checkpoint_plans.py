@@ -37,9 +37,9 @@ def test_the_probability_falls_with_size(rows):
     assert all(larger <= smaller + 0.002 for smaller, larger in pairwise(found)), "simulated"
 
 
-def test_configured_costs_are_used_and_an_assumed_one_is_told(anew, plan):
+def test_configured_costs_are_used_and_an_assumed_one_is_told(redo, plan):
     assert plan("large", 1024)["note"] == "write time not configured: 5 minutes assumed"
-    rows = anew(
+    rows = redo(
         est_checkpoint_plans,
         "update staging.stg_config__clusters set write_minutes = 1, restart_minutes = 12 where cluster_id = 'large'",
         "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'small'",

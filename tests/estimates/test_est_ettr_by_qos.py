@@ -13,9 +13,9 @@ def test_one_qos_is_the_size_as_a_whole(rows):
         assert {name: own[name] for name in shared} == {name: whole[name] for name in shared}
 
 
-def test_runs_of_another_qos_stand_apart(anew):
+def test_runs_of_another_qos_stand_apart(redo):
     """0.98 and 0.93 stay, 0.94 moves; a QOS that no export names is a word, not a gap."""
-    rows = anew(
+    rows = redo(
         est_ettr_by_qos,
         "update marts.fct_job_runs set qos = 'high' where cluster_id = 'large' and run_id = 'r2'",
         "update marts.fct_job_runs set qos = null where cluster_id = 'quiet'",

@@ -6,9 +6,9 @@ from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from tests.estimates.five_clusters import PARTS_OF_RUNS
 
 
-def test_ten_runs_of_a_size_have_limits(anew):
+def test_ten_runs_of_a_size_have_limits(redo):
     """Ten runs, five of 0.98 and five of 0.92: s = 0.03162, t = 1.833 with 9 degrees, logit(0.95) -/+ 0.3859."""
-    rows = anew(
+    rows = redo(
         est_ettr_by_size,
         "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
         "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, 1 as queue_hours, "
@@ -24,8 +24,8 @@ def test_ten_runs_of_a_size_have_limits(anew):
     assert limits == pytest.approx((0.95, 0.9388, 0.9593), abs=5e-5)
 
 
-def test_runs_that_progress_alike_and_wait_differently_have_limits_of_one_ratio(anew):
-    rows = anew(
+def test_runs_that_progress_alike_and_wait_differently_have_limits_of_one_ratio(redo):
+    rows = redo(
         est_ettr_by_size,
         "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
         "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, i as queue_hours, 29 as productive_hours, "
@@ -39,8 +39,8 @@ def test_runs_that_progress_alike_and_wait_differently_have_limits_of_one_ratio(
     assert row["note"] == "the runs progress alike: no limits of the progress ratio"
 
 
-def test_a_run_of_unknown_queue_is_left_out_of_ettr_and_told_of(anew):
-    rows = anew(
+def test_a_run_of_unknown_queue_is_left_out_of_ettr_and_told_of(redo):
+    rows = redo(
         est_ettr_by_size,
         "update marts.fct_job_runs set queue_hours = null, wallclock_hours = null, ettr = null, ettr_low = null, "
         "ettr_high = null "

@@ -18,15 +18,15 @@ def rate_of(rows, cluster_id, population, counted_as="attempts"):
     return row
 
 
-def test_what_still_runs_adds_what_it_ran_and_no_failure(anew):
-    rows = anew(est_failure_rates, "update marts.fct_attempts set runtime_seconds = 10 * 86400 where not is_terminal")
+def test_what_still_runs_adds_what_it_ran_and_no_failure(redo):
+    rows = redo(est_failure_rates, "update marts.fct_attempts set runtime_seconds = 10 * 86400 where not is_terminal")
     row = rate_of(rows, "large", "gpus_gt_128")
     assert (row["failure_count"], row["node_days"]) == (2, 1952.0)
 
 
-def test_a_doubtful_failure_counts_as_often_as_it_is_one(anew):
+def test_a_doubtful_failure_counts_as_often_as_it_is_one(redo):
     """One incident of 0.8 and 0.4: w = 0.8, m = 1.5; k = 1.2, V = 0.8 x 2.25 x 1.2 = 2.16; incidents 0.8 and 0.96."""
-    rows = anew(
+    rows = redo(
         est_failure_rates,
         "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
         "values ('large', 'a2', 0.8), ('large', 'a3', 0.4)",
@@ -85,7 +85,7 @@ def test_the_reference_is_chosen_by_exposure_alone(warehouse):
     assert (row["failure_count"], row["node_days"], row["note"]) == (None, None, "no attempt names its nodes")
 
 
-def test_large_jobs_that_share_their_nodes_are_not_the_reference(anew, warehouse):
+def test_large_jobs_that_share_their_nodes_are_not_the_reference(redo, warehouse):
     """First one large job in nine shares its nodes, then all hold half of the GPUs of twice the nodes."""
     change(
         warehouse,
@@ -95,7 +95,7 @@ def test_large_jobs_that_share_their_nodes_are_not_the_reference(anew, warehouse
     rows = partial(read, warehouse)
     est_failure_rates(warehouse=warehouse)
     before = rate_of(rows, "large", "gpus_gt_128")
-    rows = anew(
+    rows = redo(
         est_failure_rates, "update marts.fct_attempts set node_count = gpu_count / 4 where cluster_id = 'large'"
     )
     (reference,) = rows("est_failure_rates", cluster_id="large", is_reference=True)
@@ -104,14 +104,14 @@ def test_large_jobs_that_share_their_nodes_are_not_the_reference(anew, warehouse
     assert row["failure_count"] == before["failure_count"]
 
 
-def test_without_gpus_per_node_large_jobs_are_not_known_to_share(anew):
-    rows = anew(est_failure_rates, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+def test_without_gpus_per_node_large_jobs_are_not_known_to_share(redo):
+    rows = redo(est_failure_rates, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
     (reference,) = rows("est_failure_rates", cluster_id="large", is_reference=True)
     assert reference["population"] == "gpus_gt_128"
 
 
-def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(anew):
-    rows = anew(
+def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(redo):
+    rows = redo(
         est_failure_rates,
         "insert into marts.fct_attempts by name select * replace (null as node_count, 'x' as attempt_id) "
         "from marts.fct_attempts where cluster_id = 'small' and attempt_id = 'a1'",

@@ -65,8 +65,8 @@ def test_a_new_cause_is_a_change_of_the_cluster_and_of_the_cause_alone(changed):
     assert cause["ratio_low"] > 5
 
 
-def test_an_incident_that_takes_many_attempts_down_is_no_change(anew):
-    rows = anew(
+def test_an_incident_that_takes_many_attempts_down_is_no_change(redo):
+    rows = redo(
         est_rate_changes, CHANGE, "delete from marts.fct_incidents where failure_category = 'ib_link'", MANY_ATTEMPTS
     )
     (row,) = rows("est_rate_changes", cluster_id="large")
@@ -74,8 +74,8 @@ def test_an_incident_that_takes_many_attempts_down_is_no_change(anew):
     assert row["rate_before"] == pytest.approx(1.0)
 
 
-def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(anew):
-    rows = anew(
+def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(redo):
+    rows = redo(
         est_rate_changes,
         CHANGE,
         "update intermediate.int_covered_node_days set node_days = null where day_date >= '2026-01-14'",
@@ -85,9 +85,9 @@ def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(anew):
     assert row["note"] == "13 days: a change takes 14 at least"
 
 
-def test_days_outside_the_study_period_and_parts_of_days_are_left_out(anew):
+def test_days_outside_the_study_period_and_parts_of_days_are_left_out(redo):
     """From 11 January 06:00 to 12 April 18:00: the 90 whole days from the 12th on, an incident every other day."""
-    rows = anew(
+    rows = redo(
         est_rate_changes,
         CHANGE,
         "update marts.dim_clusters set study_from_at = '2026-01-11 06:00', study_to_at = '2026-04-12 18:00' "
@@ -98,9 +98,9 @@ def test_days_outside_the_study_period_and_parts_of_days_are_left_out(anew):
     assert (row["method"], row["day_count"], row["exposure"], row["event_count"]) == ("no_change", 90, 45_000.0, 45)
 
 
-def test_an_incident_counts_as_often_as_it_is_real(anew):
+def test_an_incident_counts_as_often_as_it_is_real(redo):
     """100 incidents of 200 days, each of 0.4 by its likelier failure: 40, and a variance of 100 x 0.4 x 1.6 = 64."""
-    rows = anew(
+    rows = redo(
         est_rate_changes,
         CHANGE,
         "delete from marts.fct_incidents where failure_category = 'ib_link'",

@@ -11,8 +11,8 @@ from tests.estimates.five_clusters import read
 from tests.warehouses import filled
 
 
-def test_a_simulated_cluster_against_a_real_one_is_told(anew):
-    rows = anew(est_rate_ratios, "update marts.dim_clusters set is_simulated = true where cluster_id = 'large'")
+def test_a_simulated_cluster_against_a_real_one_is_told(redo):
+    rows = redo(est_rate_ratios, "update marts.dim_clusters set is_simulated = true where cluster_id = 'large'")
     (row,) = rows("est_rate_ratios", cluster_id="large", other_cluster_id="small", is_reference=True)
     assert (row["is_simulated"], row["other_is_simulated"]) == (True, False)
     assert row["note"].startswith("a simulated cluster against a real one")

@@ -52,10 +52,10 @@ def test_a_rate_that_grows_with_the_root_of_the_size_says_so(warehouse):
     assert row["p_value"] < 1e-6
 
 
-def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(anew, warehouse):
+def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(redo, warehouse):
     """The same counts in incidents of four attempts, each of 0.5: phi is 4 x (2 - 0.5) = 6, and half of them count."""
     alone = verdict_of(warehouse, "(1, 64, 25600), (4, 16, 6400), (16, 4, 1600), (64, 1, 400)")
-    rows = anew(
+    rows = redo(
         est_scale_tests,
         "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
         "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'fleet'",
@@ -71,16 +71,16 @@ def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(anew, w
     assert row["beta_high"] == pytest.approx(alone["beta_high"] * 12**0.5, rel=0.05)
 
 
-def test_unknown_gpus_per_node_leave_every_size_unknown(anew):
-    rows = anew(est_scale_tests, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+def test_unknown_gpus_per_node_leave_every_size_unknown(redo):
+    rows = redo(est_scale_tests, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
     (row,) = rows("est_scale_tests", cluster_id="large")
     assert (row["verdict"], row["size_count"]) == ("cannot tell", 0)
     assert row["note"].startswith("GPUs per node unknown")
     assert (row["event_count"], row["exposure"]) == (None, None)
 
 
-def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(anew):
-    rows = anew(
+def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(redo):
+    rows = redo(
         est_scale_tests, "update marts.fct_attempts set node_count = null, node_days = null where cluster_id = 'quiet'"
     )
     (row,) = rows("est_scale_tests", cluster_id="quiet")

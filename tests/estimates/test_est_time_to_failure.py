@@ -90,11 +90,11 @@ def test_jobs_that_run_on_when_the_study_ends_are_censored_there(warehouse):
     assert row["scale_hours"] == pytest.approx(80.0, rel=0.1)
 
 
-def test_failures_count_by_their_probability_and_incident(anew, warehouse):
+def test_failures_count_by_their_probability_and_incident(redo, warehouse):
     """All failures at one half, three of one age to an incident: the shape of the same jobs, with wider limits."""
     seconds, fails, begins = (np.repeat(values, 3) for values in lifetimes(0.8, jobs=600))
     certain = fit_of(warehouse, seconds, fails, begins)
-    rows = anew(
+    rows = redo(
         est_time_to_failure,
         "update marts.fct_attempts set incident_id = 'i' || attempt_id[2:]::integer // 3 where cluster_id = 'empty'",
         "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
@@ -131,8 +131,8 @@ def test_a_limit_of_the_scale_that_takes_an_unlikely_shape_is_unknown(warehouse)
     assert row["note"] == "a limit of the scale is unknown: it takes a shape that no machine has"
 
 
-def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(anew):
-    rows = anew(
+def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(redo):
+    rows = redo(
         est_time_to_failure,
         "update marts.fct_attempts set runtime_seconds = 0 where cluster_id = 'small' and attempt_id = 'a1'",
         "update marts.fct_attempts set runtime_seconds = null where cluster_id = 'small' and attempt_id = 'a2'",

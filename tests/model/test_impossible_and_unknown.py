@@ -57,7 +57,7 @@ REFUSED = [
     ("run_plan.assumed_rate", [(rate,) for rate in (0.0, -1.0, INF, NAN)]),
     ("scale.dependence.scale_test", [([1], [1.0, 2.0], [1, 2]), ([-1], [1.0], [1]), ([1], [1.0], [0])]),
     ("scale.dependence.scale_test", [([1], [0.0], [1])]),
-    ("scale.dependence.scale_test", [([1, 2], [9.0, 9.0], [1, 2], {"event_variance": of}) for of in ([1.0], [-1.0, 1.0])]),
+    ("scale.dependence.scale_test", [([1, 2], [9, 9], [1, 2], {"event_variance": v}) for v in ([1.0], [-1.0, 1.0])]),
     ("spares.probability_without_spare", [(1.0, -1.0, 1)]),
     ("stratified_odds.stratified_odds", [([0], [3], [2], [0], [5], 1)]),
     ("survival.fit_weibull", [
