@@ -34,7 +34,7 @@ class RunToPlan:
     given
         Costs that the user gave, by their names in `USUAL`.
     cluster_costs
-        Costs that the cluster's settings or records tell.
+        Costs from the cluster's settings or records.
     """
 
     gpu_count: int
