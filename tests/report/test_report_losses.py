@@ -1,4 +1,4 @@
-"""Lost goodput, lemons and checkpoint plans on the page: what adds up, what is ready to use, what cannot be told."""
+"""Lost goodput, lemons and checkpoint plans on the page: what adds up, what is ready to use, what is unknown."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp
     assert verdict.severity == dg.AssetCheckSeverity.WARN
     for line in verdict.description.splitlines():
         assert line in out.getvalue()
-    assert "What is missing, and what it makes unknowable could not be made; please report it" in verdict.description
+    assert "What is missing, and what is unknown without it could not be made; please report it" in verdict.description
 
 
 def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):

@@ -38,15 +38,15 @@ def test_of_a_study_that_is_too_short_no_node_is_called_suspect_but_idle_hours_a
     few = {"has_enough_data": False, "note": "too little to tell: 3 minutes"}
     rows = [without_doubtful_numbers(row | few) for row in query_rows["hidden_failures"]]
     said = section_of(data_of(query_rows, hidden_failures=rows), "nodes", "hidden").text
-    assert "cannot be told: too little to tell: 3 minutes." in said
-    assert "On none of" not in said and "far more often" not in said
+    assert "cannot be judged: too little to tell: 3 minutes." in said
+    assert "on none of" not in said and "far more often" not in said
     assert "250 GPU-hours were held without use" in said
 
 
 def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(query_rows):
     rows = [row | {"ratio": None, "high": None} if row["ratio"] == 5.25 else row for row in query_rows["places"]]
     made = section_of(data_of(query_rows, places=rows), "nodes", "places")
-    assert "fails at least 3.50 times as often as the rest (no node of which failed, lemons aside)" in made.text
+    assert "fails at least 3.50 times as often as the rest (where no node but lemons failed)" in made.text
     assert table(made, "Places by how they fail").rows()[0][6].split()[:3] == ["at", "least", "3.50"]
 
 

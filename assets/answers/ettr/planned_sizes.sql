@@ -1,5 +1,5 @@
--- Checkpoint plans with what is known of their sizes. One row per cluster and size.
--- Quoted are the largest job that ran, the whole cluster, and 1,024 and 4,096 GPUs.
+-- Checkpoint plans with the meaning of their sizes. One row per cluster and size.
+-- The quoted sizes are the largest job that ran, the whole cluster, and 1,024 and 4,096 GPUs.
 with known as (
     select
         cluster_id,

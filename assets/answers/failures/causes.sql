@@ -1,5 +1,5 @@
--- Failures and their rate by cause: causes that were seen, those that were never seen though a log could have shown
--- them, and those that no log could have shown. One row per cluster and cause.
+-- Failures and failure rate by cause. A cause was seen, was never seen although a log could have shown it, or could not
+-- be seen in any log. One row per cluster and cause.
 select
     rates.*,
     1e6 * rates.failures_per_gpu_hour as per_million,

@@ -1,4 +1,4 @@
--- What the alarms of each health check were worth, the most doubtful first. One row per cluster and check.
+-- Quality of the alarms of each health check, the least reliable first. One row per cluster and check.
 select
     * replace (
         round(false_per_node_month, 3) as false_per_node_month,

@@ -1,5 +1,5 @@
--- Failed attempts, and what they lost, by what is known of their cause; each counts with the probability that
--- infrastructure ended it. One row per cluster and kind, and one for all kinds together.
+-- Failed attempts and their losses by whether the cause is known; each counts with the probability that infrastructure
+-- ended it. One row per cluster and kind, and one for all kinds.
 with failures as (
     select
         cluster_id,

@@ -1,4 +1,4 @@
--- Incidents before and after each known change. Changes that came together share one test, which their first row shows.
+-- Incidents before and after each known change. Simultaneous changes share one test; only their first row is shown.
 -- One row per cluster, change and cause.
 select
     *,

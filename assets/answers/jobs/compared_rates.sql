@@ -1,5 +1,5 @@
--- Rates of incidents compared: of one cluster at two times, and of two clusters, a real one only with real ones.
--- One row per comparison and cluster that takes part in it.
+-- Compared incident rates: one cluster at two times, or two clusters; real clusters are compared only with real ones.
+-- One row per comparison and cluster in it.
 with shown as (
     select *
     from estimates.est_rate_ratios
@@ -25,7 +25,7 @@ select
     if(own_id = cluster_id, 'this cluster', cluster_id) || ' over '
     || if(own_id = other_cluster_id, 'this cluster', other_cluster_id)
     || if(is_simulated or other_is_simulated, ' (simulated)', '') as clusters_compared,
-    -- A few minutes on one side stretch an axis over decades.
+    -- A side of a few minutes would stretch the axis over decades.
     coalesce(ratio > 0 and least(node_days, other_node_days) >= 30, false) as is_drawn
 from sides
 inner join (select cluster_id as own_id, is_simulated as own_is_simulated from marts.dim_clusters) as own using (own_id)

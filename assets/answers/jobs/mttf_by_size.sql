@@ -1,4 +1,4 @@
--- MTTF by job size, measured and projected. One row per cluster and size that ran or that the rate is projected to.
+-- MTTF by job size, measured and projected. One row per cluster and measured or projected size.
 with measured as (
     select
         cluster_id, gpu_size_bin as gpu_count, failure_count, runtime_hours, note, true as is_measured,
@@ -30,7 +30,7 @@ select
     failure_count > 0 and has_enough_measured
     and theory_hours not between measured_hours_low and measured_hours_high as is_off_line,
     gpu_count = 1024 or coalesce(is_largest_job or is_cluster_size, false) as is_asked,
-    -- From one node up to the largest size that anybody ran, has room for, or asks about.
+    -- From one node up to the largest size that ran, that fits the cluster, or that users ask about.
     gpu_count >= coalesce(min(gpu_count) filter (where is_projected) over own, 0) and gpu_count
     <= greatest(1024, max(gpu_count) filter (where is_measured or is_cluster_size) over own) as is_main
 from measured

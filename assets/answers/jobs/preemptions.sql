@@ -1,4 +1,4 @@
--- Preempted attempts and what is known of who preempted them. One row per cluster.
+-- Preempted attempts by how their instigator is known. One row per cluster.
 select
     cluster_id,
     count(*) as preemption_count,

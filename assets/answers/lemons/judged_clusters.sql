@@ -1,5 +1,5 @@
--- What the lemon list found in each cluster, or why it judges nobody. One row per cluster with accounting.
--- Accounting in which nothing was found to judge a node by.
+-- Result of the lemon list by cluster, or why it judges no node. One row per cluster with accounting.
+-- `not_judged`: clusters whose accounting gives no basis to judge a node.
 with not_judged as (
     select cluster_id, bool_or(started_at is not null) as has_run, bool_or(has_ended) as has_ended
     from marts.fct_attempts

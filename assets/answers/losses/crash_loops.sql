@@ -1,4 +1,4 @@
--- Crash loops, those that cost most first. One row per job run with a crash loop.
+-- Crash loops, the most expensive first. One row per job run with a crash loop.
 with jobs as (
     select cluster_id, run_id, min_by(job_id, run_attempt_number) as job_id
     from marts.fct_attempts

@@ -1,4 +1,4 @@
--- Losses by job size, each with the probability that infrastructure is the reason, and whether the statement adds up.
+-- Losses by job size, weighted by the probability of infrastructure, and whether the statement adds up to them.
 -- One row per cluster and size, and one for all sizes.
 with first_order as (
     select cluster_id, gpu_size_bin, sum(posterior_probability * lost_gpu_hours) as gpu_hours
@@ -33,7 +33,7 @@ select
     sum(second_order_count) as second_order_count,
     sum(instigator_unknown_count) as instigator_unknown_count,
     sum(instigator_unknown_gpu_hours) filter (where instigator_unknown_count > 0) as instigator_unknown_gpu_hours,
-    -- Where there were losses and nothing is known of any, their sum is unknown.
+    -- If every loss is of unknown size, the sum is unknown.
     if(has_loss, sum(first_hours) filter (where is_lost), 0) as expected_first_order_gpu_hours,
     if(has_loss, sum(second_hours) filter (where is_lost), 0) as expected_second_order_gpu_hours,
     if(has_loss, sum(sizes.expected_lost_gpu_hours) filter (where is_lost), 0) as expected_lost_gpu_hours,

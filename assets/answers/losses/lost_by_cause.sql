@@ -1,4 +1,4 @@
--- Work lost in failed attempts, each with the probability that infrastructure ended it, all but 7 causes as one.
+-- Work lost in failed attempts, weighted by the probability of infrastructure: 7 causes, and the others as one.
 -- One row per cluster, job size and cause.
 with lost as (
     select cluster_id, gpu_size_bin, failure_category, sum(posterior_probability * lost_gpu_hours) as gpu_hours

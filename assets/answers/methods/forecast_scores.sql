@@ -1,5 +1,5 @@
--- How well months were forecast: those whose rate lay inside the limits, and the mean log scores of the forecasts and
--- of naive ones where both are known. One row per cluster.
+-- Quality of the monthly forecasts: months with the rate inside the limits, and mean log scores of the forecasts and of
+-- naive ones over the months that have both. One row per cluster.
 select
     cluster_id,
     count(log_score) as scored_count,

@@ -1,5 +1,5 @@
--- Failures and lost GPU-hours as they are expected, each with the probability that infrastructure is the reason, and by
--- the paper's rule, every coincidence in full. One row per cluster.
+-- Failures and lost GPU-hours by both rules: weighted by the probability of infrastructure, and as in the paper, which
+-- counts every coincidence in full. One row per cluster.
 with losses as (
     select
         cluster_id,

@@ -1,9 +1,9 @@
--- Node-hours by what nodes did in them, and the pace at which the error budget burns: over the longer window of the
--- alert, else over the longest that is known. One row per cluster and month.
+-- Node-hours by state, and the burn rate of the error budget over the longer window of the alert, or without an alert
+-- over the longest known window. One row per cluster and month.
 with months as (
     select
         months.*,
-        -- a month that the study period cuts has fewer days
+        -- the study period may cut a month
         ceil(epoch(
             least(months.month_date + interval 1 month, clusters.study_to_at)
             - greatest(months.month_date, clusters.study_from_at)

@@ -1,5 +1,5 @@
--- Places by how they fail, those that differ and fail most first; then kinds of places, those with most common causes
--- first. A place with the nodes of one before it is not said again. One row per place, and one per kind of place.
+-- Failure statistics of places: first places that stand out, by how often they fail, then kinds of places by the share
+-- of common causes. `is_said` omits places with the same nodes as an earlier one. One row per place or kind of place.
 with known as (
     select
         *,

@@ -1,5 +1,5 @@
--- Repairs by cause and by what was done, all causes together first, then those with most repairs; and what comparisons
--- that found nothing would have found at the median. One row per cluster, cause and action.
+-- Repairs by cause and action, first all causes together, then the causes with the most repairs; and the median effect
+-- that inconclusive comparisons could have detected. One row per cluster, cause and action.
 select
     *,
     case repair_action

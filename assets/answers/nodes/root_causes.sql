@@ -1,7 +1,7 @@
 -- What was wrong with the lemons: the component that most of their tickets name. One row per cluster and component.
 select
     cluster_id,
-    -- An unknown one stands with its reason, a component without the tickets that name it.
+    -- Keep the reason after "unknown"; drop the list of tickets after a component.
     if(root_cause like 'unknown%', root_cause, split_part(root_cause, ' (', 1)) as component,
     count(*) as node_count,
     node_count / sum(node_count) over (partition by cluster_id) as node_ratio

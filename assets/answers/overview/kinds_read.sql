@@ -1,4 +1,4 @@
--- Kinds of logs of which a line was read. One row per cluster and kind.
+-- Kinds of logs from which at least one line was read. One row per cluster and kind.
 select distinct
     cluster_id,
     kind
