@@ -1,7 +1,7 @@
-"""What to do about a cluster, in order: open outages, lemons, repairs that did not hold, causes that grew, silent logs.
+"""The actions for a cluster, in order: open outages, lemons, repairs that did not hold, grown causes, silent logs.
 
-Everything is counted in incidents, and a node is taken out of service only where the lemon list says so. The report,
-its summary and `faultline lemons` share these words.
+Everything is counted in incidents, and only the lemon list takes a node out of service. The report, its summary and
+`faultline lemons` share these words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
 
 DAYS_PER_MONTH = 30.0
 MAX_SINGLE_OUTAGES = 3
-"""Open outages beyond this number are one action, so that they do not hide all others."""
+"""More open outages than this are one action, so that they do not hide the others."""
 CANNOT_TELL = "cannot tell"
 SAVED = "saved_gpu_hours_per_month"
 
@@ -35,21 +35,21 @@ class Saving:
     gpu_hours: float | None = None
     low: float | None = None
     high: float | None = None
-    """The limits carry the doubt about the rate, not that about the loss of one incident."""
+    """The limits cover the uncertainty of the rate, not that of the loss of one incident."""
     confidence_level: float | None = None
     note: str = ""
-    """Why it cannot be told, or what it costs; empty where there is nothing to add."""
+    """Why the saving is unknown, or what it costs; empty if there is nothing to add."""
 
     @property
     def amount(self) -> str:
-        """Write it with its limits."""
+        """The saving with its limits."""
         if self.gpu_hours is None:
             return CANNOT_TELL
         limits = f"{confidence(self.confidence_level)}: {span(self.low, self.high)}"
         return f"{short(self.gpu_hours)} GPU-hours a month ({limits})"
 
     def __str__(self) -> str:
-        """Write it with its note."""
+        """Write the saving with its note."""
         return (": " if self.gpu_hours is None else "; ").join(part for part in (self.amount, self.note) if part)
 
 
@@ -65,15 +65,15 @@ class Action:
     node_names: tuple[str, ...] = ()
     """Empty for an action on the whole cluster."""
     incident_count: float | None = None
-    """Incidents that it rests on, and below the days over which they were counted; None where it rests on none."""
+    """Incidents behind the action, counted over `days`; None if there are none."""
     days: float | None = None
     saving: Saving = Saving()
     step: tuple[str, ...] = ()
-    """Prose and commands by turns; empty where no command helps, or where the name cannot stand on a command line."""
+    """Alternating prose and commands; empty if no command helps, or if the name is not safe on a command line."""
     exclude: str = ""
-    """Slurm's option that keeps one job off the node; empty likewise."""
+    """Slurm's option that keeps one job off the node; empty in the same cases."""
     as_of: str = ""
-    """Until when there was data to say so."""
+    """The end of the data behind the action."""
 
     @property
     def rests_on(self) -> str:
@@ -97,7 +97,7 @@ class Action:
 
 
 def actions_of(data: ClusterData) -> list[Action]:
-    """Work out what to do about a cluster, the most urgent first."""
+    """Return the actions for a cluster, the most urgent first."""
     nodes = data.rows("nodes")
     lemons = sorted(data.rows("nodes", verdict="lemon"), key=lambda row: (-(row[SAVED] or 0.0), row["rank"]))
     broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
@@ -111,7 +111,7 @@ def actions_of(data: ClusterData) -> list[Action]:
 
 
 def saving_of(node: Row) -> Saving:
-    """Say what taking a node out saves, what it gives up, and how short a repair must be to pay.
+    """Return what taking a node out saves, what it gives up, and the repair time below which it pays.
 
     >>> saved = {"saved_gpu_hours_per_month": 284, "saved_gpu_hours_per_month_low": 110, "break_even_days": 1.9}
     >>> cost = {"saved_gpu_hours_per_month_high": 500, "given_up_gpu_hours_per_month": 4480, "confidence_level": 0.9}
@@ -126,13 +126,13 @@ def saving_of(node: Row) -> Saving:
 
 
 def pays(node: Row) -> str:
-    """Say how short a repair must be to pay; empty where that is unknown."""
+    """Write the repair time below which taking a node out pays; empty if unknown."""
     limit = pays_below(node)
     return f"pays if the repair takes less than {limit}" if limit else ""
 
 
 def pays_below(node: Row) -> str:
-    """Write the time of repair up to which taking a node out pays; empty where that is unknown."""
+    """Return the repair time below which taking a node out pays; empty if unknown."""
     days = node["break_even_days"]
     if days is None:
         return ""
@@ -140,7 +140,7 @@ def pays_below(node: Row) -> str:
 
 
 def lemon_words(node: Row) -> str:
-    """Say what the lemon list found of a node: verdict, probability, rate with limits.
+    """Write the result of the lemon list for a node: verdict, probability, rate with limits.
 
     >>> lemon_words({"verdict": "lemon", "posterior_probability": 0.989, "rate": 110.0, "rate_low": 63.7,
     ...     "rate_high": 149.0, "confidence_level": 0.9})
@@ -155,7 +155,7 @@ def lemon_words(node: Row) -> str:
 
 
 def drain_command(node_name: str, reason: str) -> str:
-    """Write the command that lets a node finish its jobs and take no other; empty for a name Slurm would misread.
+    """Return the command that drains a node; empty for a name that Slurm would misread.
 
     >>> drain_command("gpu009", "lemon: 6 incidents in 56 days")
     "scontrol update nodename=gpu009 state=drain reason='lemon: 6 incidents in 56 days'"
@@ -183,7 +183,7 @@ def _repair(nodes: list[Row], days: float | None) -> Action:
     return Action(
         "outage",
         f"Repair {what}, then return to service",
-        f"Out of service{longest} since {moment(first['open_since'])} UTC{said}; no open ticket tells of a repair",
+        f"Out of service{longest} since {moment(first['open_since'])} UTC{said}; no open ticket shows a repair",
         tuple(names),
         float(sum(node["incident_count"] or 0 for node in nodes)),
         days,
@@ -210,7 +210,7 @@ def _drain(node: Row) -> Action:
 
 
 def _has_relapsed(node: Row) -> bool:
-    """Return whether a repair did not hold lately; a node that the lemon list judges speaks for itself."""
+    """Return whether a recent repair did not hold, of nodes without a verdict of the lemon list."""
     is_recent = node["days_since_relapse"] is not None and node["days_since_relapse"] <= RECENT_DAYS
     return is_recent and node["verdict"] not in {"lemon", "ok"} and node["open_since"] is None
 
@@ -233,16 +233,16 @@ def _repair_again(node: Row, days: float | None) -> Action:
 
 
 def _grown(series: list[Row]) -> list[Row]:
-    """Select causes whose rate is higher since its last change without doubt; all together where none is named."""
+    """Select causes with a surely higher rate since their last change; all causes together if no single one has."""
     last = {row["failure_category"]: row for row in series if row["changed_at"] is not None}
     grown = [row for row in last.values() if (row["ratio_low"] or 0) > 1]
     named = [row for row in grown if row["failure_category"] != "all"]
-    # Of a cause that was not seen before the change there is no ratio, only its lower limit.
+    # A cause that was not seen before the change has no ratio, only a lower limit.
     return sorted(named or grown, key=lambda row: -(row["ratio"] or math.inf))
 
 
 def _about_causes(data: ClusterData, days: float, others: list[Action]) -> list[Action]:
-    """Add causes that grew. All actions together promise no more than the cluster loses in a month."""
+    """Add causes that grew. All actions together save no more than the cluster loses in a month."""
     incidents, found = {row["failure_category"]: row for row in data.rows("incidents")}, list(others)
     for row in _grown(data.rows("rate_changes")):
         saving, loss = Saving(note="no loss of an incident is known"), incidents.get(row["failure_category"], {})
@@ -263,7 +263,7 @@ def _look_for_cause(cause: Row, saving: Saving, days: float | None) -> Action:
         times = f"not seen before, now at least {short(cause['ratio_low'])} times as often ({sure})"
     else:
         times = f"{short(cause['ratio'])} times as often ({sure}: {span(cause['ratio_low'], cause['ratio_high'])})"
-    annotation = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
+    annotation = f"; noted near that day: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
     return Action(
         "cause",
         f"{label}: look for the cause in the whole fleet, not in a node; {step}",
@@ -276,9 +276,9 @@ def _look_for_cause(cause: Row, saving: Saving, days: float | None) -> Action:
 
 
 def _saved_at_former_rate(cause: Row, lost: float, days: float, left: float) -> Saving:
-    """Reckon what the rate before the change would not lose; the limits are those of the ratio of the rates.
+    """Return the saving at the rate before the change, with limits from those of the ratio of the rates.
 
-    A ratio without a bound is that to a rate of nothing: all would be saved. `left` is what other actions do not save.
+    Without a ratio the rate before was zero: everything would be saved. `left` is what other actions do not save.
     """
     monthly = cause["rate_after"] / 1000 * cause["exposure"] / days * DAYS_PER_MONTH * lost
     value, low, high = (
@@ -290,20 +290,20 @@ def _saved_at_former_rate(cause: Row, lost: float, days: float, left: float) -> 
 
 
 def _about_sources(data: ClusterData) -> list[Action]:
-    """Name days that accounting lacks, logs that a cluster should have and has not, and those that have ended.
+    """Ask for missing days of accounting, for missing logs, and for logs that ended.
 
-    The log that would tell most of what the evidence misses comes first: kernel messages, which every node has already.
-    Of a cluster without accounting that is the time in service, and accounting, before which other logs tell nothing.
+    The log that would show most of what the evidence misses comes first: kernel messages, which every node has.
+    Without accounting, ask for the time in service and for accounting: other logs show nothing without it.
     """
     if data.cluster["has_records_alone"]:
-        accounting = _from_log(data, "sacct", "Of jobs, and so of what failures cost them, nothing is known")
+        accounting = _from_log(data, "sacct", "The jobs, and so the cost of failures, are unknown")
         return [accounting] if data.cluster["unit_days"] else [_time_in_service(data.cluster), accounting]
     cluster, said, asked = data.cluster, data.row("evidence_reach").get("statement"), []
     lacking = (log for log in LOG_KINDS.items() if log[1].flag and not cluster[log[1].flag] and log[1].weight != "note")
     missing = {kind: log.unknown_without.removesuffix(".") for kind, log in lacking}
     most = next((kind for kind in ("kernel", "health") if said and kind in missing), "")
     if most:
-        why = f"Of all exports this tells most of what is missed: {said}. {missing.pop(most)}"
+        why = f"Of all exports this would show most of what is missed: {said}. {missing.pop(most)}"
         asked.append(_from_log(data, most, why))
     if cluster["gap_days"]:
         gaps = duration(24 * cluster["gap_days"])
@@ -312,7 +312,7 @@ def _about_sources(data: ClusterData) -> list[Action]:
     asked += [_from_log(data, kind, why) for kind, why in missing.items()]
     for row in data.rows("spans"):
         if LOG_KINDS[row["kind"]].is_continuous and (row["silent_days"] or 0) > SILENT_DAYS:
-            why = f"It tells nothing after {moment(row['to_at'])} UTC, {plural(int(row['silent_days']), 'day')} before "
+            why = f"It has nothing after {moment(row['to_at'])} UTC, {plural(int(row['silent_days']), 'day')} before "
             why += "the end of the study period"
             asked.append(_from_log(data, row["kind"], why, since=row["to_at"], days=row["silent_days"]))
     return asked
@@ -323,7 +323,7 @@ def _time_in_service(cluster: Row) -> Action:
     return Action(
         "source",
         f"State the time in service: {where}",
-        f"{IN_SERVICE.consequence.removesuffix('.')}. It takes how many units there were, from when on and until when",
+        f"{IN_SERVICE.consequence.removesuffix('.')}. State how many units there were, from when and until when",
         saving=Saving(note="it saves nothing; it gives failures a rate"),
     )
 
@@ -331,11 +331,11 @@ def _time_in_service(cluster: Row) -> Action:
 def _from_log(
     data: ClusterData, kind: str, why: str, since: dt.datetime | None = None, days: float | None = None
 ) -> Action:
-    """Ask for an export, or why a log is silent where it has been for so many days."""
+    """Ask for an export, or why a log has been silent for so many days."""
     missing = f"Export what is missing: {LOG_KINDS[kind].name.lower()}"
     return Action(
         "source",
-        missing if days is None else f"Look why the log `{printable(kind)}` has gone silent",
+        missing if days is None else f"Find out why the log `{printable(kind)}` is silent",
         why,
         days=days,
         saving=Saving(note="a log saves nothing; it makes failures explainable"),

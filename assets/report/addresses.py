@@ -1,4 +1,4 @@
-"""Addresses inside the report: `#<cluster>/<page>`, with `/<filter>=<value>` of a table or a scenario behind it."""
+"""Addresses inside the report: `#<cluster>/<page>`, followed by `/<filter>=<value>` of a table or by a scenario."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from assets.report.numbers import printable
 from assets.report.queries import Row
 
 SHARED_PAGES = {"index", "methods", "provenance", "main", "theme"}
-"""What a cluster's address cannot be, because pages and parts of the frame have it."""
+"""Addresses that no cluster gets, because pages and parts of the frame have them."""
 
 
 def anchor_of(cluster_id: str) -> str:
-    """Make an address of a cluster's name that no other cluster's name can give.
+    """Return the address of a cluster; no two names have the same.
 
     >>> anchor_of("rsc1")
     'rsc1'
@@ -28,7 +28,7 @@ def anchor_of(cluster_id: str) -> str:
 
 
 def of_node(row: Row) -> str:
-    """Give the address of the failures of one node.
+    """Return the address of the failures of one node.
 
     >>> of_node({"cluster_id": "demo", "node_name": "a b/1"})
     '#demo/failures/node=a%20b%2F1'
@@ -37,12 +37,12 @@ def of_node(row: Row) -> str:
 
 
 def of_cause(row: Row) -> str:
-    """Give the address of the failures of one cause."""
+    """Return the address of the failures of one cause."""
     return _failures(row, "cause", printable(row["label"]))
 
 
 def of_failure(row: Row) -> str:
-    """Give the address of one failure with its evidence."""
+    """Return the address of one failure with its evidence."""
     return _failures(row, "failure", row["attempt_id"])
 
 

@@ -1,6 +1,6 @@
-"""What to do next about a node, in words: it follows the lemon list, open outages and repairs that did not hold.
+"""The next step for a node, in words: from the lemon list, open outages and repairs that did not hold.
 
-It counts incidents, not attempts, and never calls a node bad on one of them.
+It counts incidents, not attempts, and never calls a node bad because of one incident.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ NEXT_STEP = {
     "node_fail_unattributed": "check power, the BMC event log and the network port: nothing else was seen",
 }
 RECENT_DAYS = 30
-"""An incident longer ago, with none since, is no reason to do anything."""
+"""An older incident, with none since, needs no action."""
 
 
 def reason_given(node: Row, outage: Literal["open", "last_fault"], limit: int) -> str:
-    """Quote the reason that somebody gave for an outage, and say where; empty where nobody did.
+    """Quote the reason given for an outage, and its source; empty if there is none.
 
     >>> reason_given({"open_reason": "bad link, ticket 12", "open_source": "slurmctld"}, "open", 80)
     'reason given in Slurm: "bad link, ticket 12"'
@@ -46,9 +46,9 @@ def reason_given(node: Row, outage: Literal["open", "last_fault"], limit: int) -
 
 
 def advise(node: Row) -> str:
-    """Say what an operator could do about a node: a row of the `nodes` frame.
+    """Return what an operator could do about a node, a row of the query `nodes`.
 
-    Only a lemon of the lemon list is to be drained, so that no node is advised here and called well there.
+    Only a lemon of the lemon list is to be drained, so that the advice never contradicts the list.
     """
     said = [*_about_outage(node), *_about_incidents(node)]
     if not said and node["fault_outage_count"]:
@@ -60,7 +60,7 @@ def advise(node: Row) -> str:
         said = [f"Taken out {times}{blamed}{last}{tickets}."]
     if not said and node.get("recorded_count") and not node["planned_outage_count"]:
         recorded = plural(node["recorded_count"], "recorded failure")
-        said = [f"{recorded}, which tell{'s' if node['recorded_count'] == 1 else ''} of no outage of the node."]
+        said = [f"{recorded}, which show{'s' if node['recorded_count'] == 1 else ''} no outage of the node."]
     return " ".join(said) or "Planned work only: nothing to do."
 
 
@@ -68,7 +68,7 @@ def _about_outage(node: Row) -> list[str]:
     if node.get("open_since") is None or node.get("open_is_planned"):
         return []
     reason = f" ({given})" if (given := reason_given(node, "open", 60)) else ""
-    said = "repair, then return it" if node.get("needs_repair", True) else "a ticket tells of its repair"
+    said = "repair, then return it" if node.get("needs_repair", True) else "a ticket covers its repair"
     return [f"Still out of service since {moment(node['open_since'])}{reason}: {said}."]
 
 
@@ -76,7 +76,7 @@ def _about_incidents(node: Row) -> list[str]:
     causes: Sequence[Row] = node.get("causes") or []
     if not causes:
         is_lemon = node.get("verdict") == "lemon"
-        return ["A lemon by failures that are put down to it. Drain; read the evidence."] if is_lemon else []
+        return ["A lemon by failures attributed to it. Drain; read the evidence."] if is_lemon else []
     worst, total = causes[0], sum(cause["count"] for cause in causes)
     step = NEXT_STEP.get(worst["category"], "read the evidence by hand: no rule knows its cause")
     if node.get("verdict") == "lemon":
@@ -97,7 +97,7 @@ def _about_incidents(node: Row) -> list[str]:
 
 
 def _about_few_incidents(node: Row, total: int, step: str, *, is_recent: bool) -> str:
-    """Say what to do about a node whose incidents alone are no more than chance: its outages may be a pattern."""
+    """Advise on a node with no more incidents than chance explains: its outages may be a pattern."""
     signs, days, days_up = _other_signs(node), node.get("days_since_last_incident"), node.get("days_since_last_fault")
     is_sick = is_recent or (days_up is not None and days_up <= RECENT_DAYS)
     counted = "One incident" if total == 1 else f"{plural(total, 'incident')}, no more than chance explains"
@@ -112,14 +112,14 @@ def _about_few_incidents(node: Row, total: int, step: str, *, is_recent: bool) -
 
 
 def _other_signs(node: Row) -> str:
-    """Count the outages and tickets of a node with incidents; a single outage is most often that of the incident."""
+    """Count the outages and tickets of a node; leave out a single outage, which usually belongs to the incident."""
     given = "" if _about_outage(node) else reason_given(node, "last_fault", 60)
     count, last = node["fault_outage_count"], f" (last {given})" if given else ""
     return " and ".join(filter(None, (f"{count} unplanned outages{last}" if count > 1 else "", _tickets(node))))
 
 
 def _tickets(node: Row) -> str:
-    """Name the last tickets of a node by what they were about."""
+    """Count the last tickets of a node, and name their components."""
     tickets: Sequence[Row] = node.get("last_tickets") or []
     about = ", ".join(printable(ticket["component"] or "unknown", 20) for ticket in tickets)
     return f"{plural(len(tickets), 'ticket')} ({about})" if tickets else ""

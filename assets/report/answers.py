@@ -1,7 +1,7 @@
-"""Pages as answers: named lists of rows, and a template that says them in the order of reading.
+"""The pages of the report: named lists of rows, and a template that shows them in the order of reading.
 
-A page is `assets/answers/<name>/page.html.j2`, with the queries that only it reads as `.sql` beside it. Its template
-holds words and their order; how a value is written follows from the unit at the end of its column's name. To add a
+A page is `assets/answers/<name>/page.html.j2`, with its own queries as `.sql` in the same folder. The template holds
+the words and their order; the unit at the end of a column's name decides how its values are written. To add a
 section, write a `{% call section(key, title) %}` block. To add a table, write
 `{{ table(caption, rows("projections"), [col("Size", "gpu_count|gpus"), col("MTTF", "mttf_hours", limits=true)]) }}`.
 """
@@ -33,7 +33,7 @@ from assets.report.wording import MAX_REASON_CHARACTERS
 
 _log = logging.getLogger(__name__)
 UNEXPECTED_ROWS = (ArithmeticError, AttributeError, LookupError, TypeError, TemplateRuntimeError, ValueError)
-"""What a section raises on rows that it does not expect; it spoils that section alone."""
+"""Errors of a section on unexpected rows; only that section is lost."""
 WRITERS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
     (wording.number, ("_count",)),
     (numbers.share, ("_ratio", "_share", "_probability")),
@@ -44,25 +44,25 @@ WRITERS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
 )
 """How a value is written by the end of its column's name."""
 FLUSH_LEFT = {None, numbers.month, numbers.day, numbers.moment, wording.yes_no, numbers.words, numbers.printable, steps}
-"""What writes no number."""
+"""Writers of values that are no numbers."""
 LINKS: dict[str, Callable[[Row], str]] = {
     "node": of_node,
     "cause": of_cause,
     "failure": of_failure,
     "earlier": itemgetter("address"),
 }
-"""What a click on a cell shows; `#/failures` is that page of the row's cluster, by its `anchor`."""
+"""Address of the link of a cell; `#/failures` is that page of the row's cluster, by its `anchor`."""
 
 
 @cache
 def expression(text: str) -> Callable[[Row], Any]:
-    """Compile an expression of the templates' language over the columns of a row, and the row itself as `row`."""
+    """Compile a Jinja expression over the columns of a row, and the row itself as `row`."""
     compiled = plain_environment().compile_expression(text, undefined_to_none=False)
     return lambda row: compiled(row, row=row)
 
 
 def writer_of(column: str, write: str = "") -> Callable[[Any], Any] | None:
-    """Find how a column is written: by a filter's name, else by the end of its own; None for a text of the logs."""
+    """Return the writer of a column, by a filter's name or by the end of its own; None for a text of the logs."""
     if write:
         return plain_environment().filters[write]
     return next((writer for writer, ends in WRITERS if column.endswith(ends)), None)
@@ -84,9 +84,9 @@ def col(
 ) -> Col:
     """Describe a column of a table.
 
-    The source is a column of the rows, or an expression of the templates' language over one row; so is the detail, the
-    small print. Limits are those of the source, or of the stem that is named. A column of numbers stands flush right;
-    so does an expression whose heading begins with `#`.
+    The source is a column of the rows, or a Jinja expression over one row; so is the detail, the small print. Limits
+    are those of the source, or of the named stem. A column of numbers is flush right; so is an expression whose
+    heading begins with `#`.
     """
     is_column = source.isidentifier()
     writer = writer_of(source, write) if is_column else None
@@ -106,21 +106,21 @@ def col(
 
 
 CONSTANTS = {"CHANGE_DAYS": CHANGE_DAYS, "names_note": NOTE, "scale_verdicts": VERDICT_IN_WORDS}
-"""What templates of pages say as it stands in the code."""
+"""Constants of the code that templates of pages show."""
 
 
 class NoRow(dict[str, Any]):
-    """A row that is not there: false, and each of its columns is unknown."""
+    """A missing row: false, and each of its columns is unknown."""
 
     def __missing__(self, column: str) -> None:
-        """Say that nothing is known."""
+        """Return None, which is unknown."""
 
 
 class Answer:
-    """What the template of one page may call; keeps the sections, figures and tables that were made."""
+    """The functions that the template of one page calls; collects its sections, figures and tables."""
 
     def __init__(self, data: ClusterData, prefix: str = "") -> None:
-        """Write a page of one cluster, or of all where the cluster is an empty row."""
+        """Start a page of one cluster, or of all clusters if the row of the cluster is empty."""
         self.data, self.prefix = data, prefix
         self.sections: list[Section] = []
         self.not_made: list[str] = []
@@ -139,26 +139,26 @@ class Answer:
             said = self._macros.paragraph(
                 f"No accounting. An export of sacct (docs/logs.md) would show: {needy}.", "note"
             )
-            self.sections.append(Section("without-jobs", "What takes accounting", said))
+            self.sections.append(Section("without-jobs", "What requires accounting", said))
         return tuple(self.sections)
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
-        """Select the cluster's rows of a query, or those that a Python function makes of them."""
+        """Select the cluster's rows of a query or of a function in `DERIVED`."""
         read = DERIVED[name](self.data) if name in DERIVED else self.data.rows(name)
         return [row for row in read if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
-        """Select the first such row, or an empty one, whose columns are all unknown."""
+        """Select the first such row, or a missing one."""
         return next(iter(self.rows(name, **wanted)), NoRow())
 
     def section(
         self, key: str, title: str = "", *, folded: bool = False, of_jobs: bool = True, caller: Callable[[], str]
     ) -> str:
-        """Keep a section; one whose rows make it fail says so in its place, and the others go on.
+        """Keep a section; if it fails on its rows, say so in its place and go on.
 
-        A folded one opens on a click on its title, or where an address leads to it.
+        A folded section opens on a click on its title, or if an address leads to it.
 
-        The page tells only the kind of error: its words may hold a name that is to be hidden. Of a cluster without
+        The page shows only the kind of error, because its words may hold a hidden name. For a cluster without
         accounting, sections of jobs are left out, and named.
         """
         if of_jobs and self.data.cluster.get("has_records_alone"):
@@ -180,21 +180,21 @@ class Answer:
         return ""
 
     def note(self, caller: Callable[[], str]) -> str:
-        """Say what cannot be told, and why; nothing where an estimate failed, which is the reason then."""
+        """Write why something is unknown; nothing if an estimate failed, which is the reason then."""
         return "" if self.data.not_computed(*self.data.queries_read) else self._macros.paragraph(caller(), "note")
 
     def fold(self, title: str, caller: Callable[[], str]) -> str:
-        """Put what fewer readers ask under a heading that opens on a click; nothing of nothing."""
+        """Fold content under a heading that opens on a click; return nothing for empty content."""
         inside = caller()
         return self._macros.folded(title, inside) if inside.strip() else ""
 
     def table(self, caption: str, rows: Sequence[Row], columns: Iterable[Col], note: str = "", *, folded: bool = False,
               total: Row | None = None) -> str:  # fmt: skip
-        """Lay out rows; nothing of none."""
+        """Return a table of rows; nothing without rows."""
         return self._laid_out("table_of", table(caption, rows, columns, note, is_collapsed=folded, total=total))
 
     def figure(self, name: str, *about: Any) -> str:
-        """Draw one of the figures of `assets/report/figures`; nothing where there is nothing to draw."""
+        """Draw one of the figures of `assets/report/figures`; nothing if there is nothing to draw."""
         return self._laid_out("figure_of", FIGURES[name](self.data, *about))
 
     def tile(self, label: str, value: str, unit: str = "", *details: str) -> str:

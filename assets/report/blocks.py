@@ -1,4 +1,4 @@
-"""What the report is made of: pages of sections, with tiles, figures and tables as plain values."""
+"""The parts of the report: pages of sections, with tiles, figures and tables as plain values."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Cell:
     link: str = ""
     """An address inside the report, such as `#demo/failures/node=a12`."""
     parts: tuple[str, ...] = ()
-    """The text as prose and commands to copy by turns, where it has both."""
+    """The text as alternating prose and commands to copy, if it has both."""
 
     def as_json(self) -> str | dict[str, Any]:
-        """Give what the page's script reads: the plain text where there is nothing else."""
+        """Return what the page's script reads: the plain text if there is nothing else."""
         marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "h": self.link, "m": self.parts}
         said = {name: value for name, value in marks.items() if value}
         return {"t": self.text, **said} if said else self.text
@@ -46,7 +46,7 @@ class Table:
     has_total: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Give what the page's script reads."""
+        """Return what the page's script reads."""
         return {
             "caption": self.caption,
             "columns": self.columns,
@@ -80,7 +80,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Tile:
-    """A headline number, its unit in smaller print, and what it rests on."""
+    """A headline number, its unit in smaller print, and details."""
 
     label: str
     value: str
@@ -113,7 +113,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Change:
-    """How the last 30 days went against the 30 before: in words, as a ratio with what it rests on, and its tone."""
+    """The last 30 days compared with the 30 before: in words, as a ratio with its counts, and its tone."""
 
     in_words: str
     ratio: str
@@ -125,7 +125,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Age:
-    """Until when there is data, and how old that was when the report was made."""
+    """The end of the data, and its age when the report was made."""
 
     until: str
     ago: str = ""
@@ -136,12 +136,12 @@ class Age:
 
 @dataclass(frozen=True)
 class FirstScreen:
-    """What stands before everything else about a cluster: fits one screen without scrolling."""
+    """The first screen of a cluster, which fits one screen without scrolling."""
 
     period: str
     change: Change
     sentence: str
-    """What stands after the change: the loss and how many nodes to take out."""
+    """The text after the change: the loss and how many nodes to take out."""
     tiles: tuple[Tile, ...]
     actions: tuple[Action, ...]
     age: Age
@@ -151,7 +151,7 @@ class FirstScreen:
     lost_gpu_hours: float = 0.0
     trend: Figure | None = None
     trend_title: str = "Failures per 1,000 node-days by cause, all jobs, trailing 30 days"
-    without_trend: str = "The failure rate has no course to draw yet: that takes two weeks of days with failures."
+    without_trend: str = "The failure rate is not drawn yet: a chart requires two weeks of days with failures."
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Page:
 
     @property
     def prefix(self) -> str:
-        """What the ids of the page's sections begin with."""
+        """The prefix of the ids of the page's sections."""
         return f"{self.cluster.anchor}-" if self.cluster else ""
 
 
@@ -180,10 +180,10 @@ class Chapter:
     anchor: str
     is_simulated: bool
     stale: str = ""
-    """Why the numbers are not the newest; empty where they are."""
+    """Why the numbers are not the newest; empty if they are."""
     pages: tuple[Page, ...] = ()
     not_made: tuple[str, ...] = ()
-    """What could not be made of the cluster's rows: names of sections, and of pages that lack a part."""
+    """Names of sections that could not be made, and of pages that lack a part."""
 
 
 @dataclass(frozen=True)
@@ -196,11 +196,11 @@ class Report:
     chapters: tuple[Chapter, ...]
     closing: tuple[Page, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What a reader has to know before anything else: clusters that are stale or missing."""
+    """Warnings above everything else: clusters that are stale or missing."""
 
     @property
     def not_made(self) -> tuple[str, ...]:
-        """Say of each cluster what could not be made; the mistake is the report's, not the cluster's."""
+        """What could not be made, by cluster; the error is the report's, not the cluster's."""
         return tuple(
             f"{chapter.cluster_id}: {', '.join(chapter.not_made)} could not be made; please report it"
             for chapter in self.chapters

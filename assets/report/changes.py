@@ -1,6 +1,6 @@
-"""What changed since an earlier report: numbers that left the interval they had, lemons that came or went.
+"""Changes since an earlier report: numbers outside their earlier interval, and changes of the lemon list.
 
-Numbers of different versions of a method are never compared; the row says so.
+Numbers from different versions of a method are never compared; the row says so.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ FOLLOWED = {
     "est_cause_rates": "Failures by cause",
     "est_lemon_nodes": "Lemon list",
 }
-"""Tables whose numbers are followed, and what these are called."""
+"""Tables whose numbers are compared, and the names of these."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not as it was."""
+    """One change since the earlier report."""
 
     cluster_id: str
-    """Whose; empty where it concerns all."""
+    """Empty if the change concerns all clusters."""
     kind: Kind
-    """`moved`: the new value lies outside the old interval. `lemon`: a node came onto the list or left it. `new` and
+    """`moved`: the new value is outside the old interval. `lemon`: a node was added to the list or removed. `new` and
     `gone`: a cluster. `not compared`: another version of the method, or of the file."""
     what: str
     """The number, in words."""
@@ -45,7 +45,7 @@ class Change:
 
 
 def changes_since(before: Path, numbers: list[Row]) -> list[Change]:
-    """Compare an earlier warehouse with numbers that were read; one that cannot be read is one row that says so."""
+    """Compare an earlier warehouse with new numbers; return a row that says so if the warehouse cannot be read."""
     try:
         with duckdb.connect(str(before), read_only=True) as con:
             earlier = read_numbers(con)
@@ -56,15 +56,14 @@ def changes_since(before: Path, numbers: list[Row]) -> list[Change]:
 
 
 def read_numbers(con: duckdb.DuckDBPyConnection) -> list[Row]:
-    """Read the numbers that are followed."""
+    """Read the numbers that are compared."""
     return rows_of(con, texts()["numbers"])
 
 
 def compare(earlier: list[Row], later: list[Row]) -> list[Change]:
-    """List what changed, cluster by cluster: what is not compared, then lemons, then numbers.
+    """List the changes of each cluster: what is not compared, then lemons, then numbers.
 
-    A number moved where its new value lies outside its old interval. One that had no interval, or has no value now,
-    did not.
+    A number moved if its new value is outside its old interval; without an interval or a value it did not move.
     """
     old, new = grouped(earlier, "cluster_id"), grouped(later, "cluster_id")
     came, went = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
@@ -75,7 +74,7 @@ def compare(earlier: list[Row], later: list[Row]) -> list[Change]:
         changed = [table for table, method in methods_now.items() if methods.get(table, method) != method]
         for table in changed:
             what, versions = FOLLOWED[table], f"{methods[table]} before, {methods_now[table]} now"
-            said = f"{what}: the method is another one ({versions}): not compared"
+            said = f"{what}: the method has changed ({versions}): not compared"
             found.append(Change(name, "not compared", what, said))
         before = {row["number_key"]: row for row in old[name]}
         pairs = [(before.get(row["number_key"]), row) for row in new[name] if row["table_name"] not in changed]

@@ -1,7 +1,7 @@
-"""Charts from specifications: layers of marks over rows, in Vega-Lite's own words, with axes a person would choose.
+"""Charts in Vega-Lite: layers of marks over rows, with readable axes.
 
-A figure keeps the rows that it draws with a heading for each column, so that the page can show them as a table. No
-section writes type, ink, rims or ticks of its own.
+A figure keeps its rows with a heading for each column, so that the page can show them as a table. No section sets its
+own type, ink, rims or ticks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONFIG = {
 NAMES_AXIS = {"labelLimit": 240, "ticks": False, "domain": False, "grid": False}
 FLAT_AXIS = {"labelAngle": 0}
 PICKED = {"condition": {"param": "picked", "value": 1}, "value": 0.12}
-"""Opacity of what a click in the legend leaves."""
+"""Opacity of marks after a click in the legend: those not selected fade."""
 
 
 def figure(  # noqa: PLR0917
@@ -46,7 +46,7 @@ def figure(  # noqa: PLR0917
     note: str = "",
     **others: list[Row],
 ) -> Figure:
-    """Make a figure of what `layer` and `labelled` made.
+    """Return a figure of layers from `layer` and `labelled`.
 
     The description is for readers who do not see it, the note says how to read it. The layers draw the rows as the data
     `main`, and others by their names; `columns` are those that the figure's table has, with their headings. The height
@@ -65,7 +65,7 @@ def figure(  # noqa: PLR0917
 
 
 def layer(kind: str, data: str = "main", where: str = "", params: Sequence[Spec] = (), **looks: Any) -> Spec:
-    """Draw marks: what `at`, `name` and `told` made are channels, anything else is a property of the mark."""
+    """Draw marks: results of `at`, `name` and `hover` are channels, anything else is a property of the mark."""
     channels = {key: value for key, value in looks.items() if isinstance(value, dict) or key == "tooltip"}
     marks = {key: value for key, value in looks.items() if key not in channels}
     made: Spec = {"data": {"name": data}, "mark": {"type": kind, **marks}, "encoding": channels}
@@ -75,7 +75,7 @@ def layer(kind: str, data: str = "main", where: str = "", params: Sequence[Spec]
 
 
 def labelled(text: str, data: str = "main", where: str = "", dx: int = 0, dy: int = 0, **looks: Any) -> list[Spec]:
-    """Write a text column beside points, over a white rim that keeps it legible on lines."""
+    """Write a text column next to points, over a white rim that keeps it legible on lines."""
     mark: Spec = {"fontSize": 11, "dx": dx, "dy": dy, "align": "left" if dx else "center", **looks}
     return [layer("text", data, where, text=name(text), **{**mark, **ink}) for ink in (RIM, {"color": INK})]
 
@@ -112,13 +112,13 @@ def colours(shades: dict[str, str], column: str, **more: Any) -> Spec:
 
 
 def log_axis(title: str, ticks: dict[str, float], low: float, high: float, right: float | None = None) -> Spec:
-    """Make a logarithmic axis with the given labels at the given values, those inside the domain."""
+    """Return a logarithmic axis with the given labels at the given values inside the domain."""
     scale = {"type": "log", "domain": [low, right or high], "nice": False, "clamp": True}
     return {"scale": scale, "title": f"{title} (log scale)", "axis": named_ticks(ticks, low, high)}
 
 
 def named_ticks(ticks: dict[str, float], low: float, high: float) -> Spec:
-    """Label the given values of an axis, those inside the domain."""
+    """Label the given values of an axis that are inside the domain."""
     inside = {label: value for label, value in ticks.items() if low <= value <= high}
     expression = "''"
     for label, value in inside.items():
@@ -139,7 +139,7 @@ def decade_ticks(low: float, high: float) -> dict[str, float]:
 
 
 def dots(rows: Iterable[Row], stem: str, label: Say, rests: Say, **others: Say) -> list[Row]:
-    """Gather what `intervals` draws of a column with limits: `label` names a row, `rests` says what it rests on."""
+    """Return the rows that `intervals` draws of a column with limits; `label` names a row, `rests` gives its counts."""
     return [
         {
             "label": label(row),
@@ -155,10 +155,10 @@ def dots(rows: Iterable[Row], stem: str, label: Say, rests: Say, **others: Say) 
 
 
 def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spec]:
-    """Draw a dot with its interval on a logarithmic axis for each row, and say what they rest on beside it.
+    """Draw a dot with its interval on a logarithmic axis for each row, with its counts next to it.
 
-    The rows are what `dots` gathered (a limit that is None leaves its side open: the interval runs to the edge) and,
-    where the dots are coloured, have a `colour`. An axis around one shows a line there, where nothing differs.
+    The rows come from `dots`. A limit that is None is open: the interval runs to the edge. A `colour` in the rows
+    colours the dots. An axis around one has a line at one, where nothing differs.
     """
     known = [row[end] for row in rows for end in ("value", "low", "high") if (row[end] or 0) > 0]
     low, high = min(known) / 1.3, max(known) * 1.3

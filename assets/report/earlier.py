@@ -1,4 +1,4 @@
-"""The earlier reports that are kept beside the one that readers see."""
+"""The earlier reports, which are kept with their publications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = "../../publications/"
 
 @dataclass(frozen=True)
 class EarlierReport:
-    """A report that stays with its publication; `address` leads to it from `reports/latest/index.html`."""
+    """A report that stays with its publication; `address` is relative to `reports/latest/index.html`."""
 
     number: int
     run_id: str
@@ -23,9 +23,9 @@ class EarlierReport:
 
 
 def earlier_reports(publications: Path, count: int | None = None) -> list[EarlierReport]:
-    """List the reports of publications that can be gone back to, the newest first and at most so many.
+    """List the reports of the kept publications, the newest first and at most `count`.
 
-    The folder has one publication each, as `orchestration.publication.folders` lays it out.
+    `orchestration.publication.folders` defines the layout of the folder.
     """
     found = []
     for description in publications.glob("*/publication.json") if publications.is_dir() else ():

@@ -1,7 +1,7 @@
-"""The environments that fill templates, and the words that every template may use.
+"""The environments that fill templates, with the filters and globals of every template.
 
-Numbers and set phrases are written by `numbers.py` and `wording.py`, which stand here once as filters and as globals.
-HTML escapes what it is given; in plain text and Markdown each value stays visible on one line.
+These are the functions of `numbers.py` and `wording.py`, which write numbers and set phrases.
+In HTML values are escaped; in plain text and Markdown each value stays visible on one line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORDS: dict[str, Any] = {
     for name, function in vars(module).items()
     if isinstance(function, FunctionType | partial) and not name.startswith("_")
 }
-"""All of `numbers` and `wording`, and few more."""
+"""All functions of `numbers` and `wording`, and a few more."""
 WORDS |= {
     function.__name__: function
     for function in (
@@ -41,7 +41,7 @@ WORDS |= {
 
 @cache
 def environment() -> Environment:
-    """Make what fills the templates of pages, escaping what they are given; it keeps what it compiled."""
+    """Return the environment of pages, which escapes values and caches compiled templates."""
     made = _environment(autoescape=True)
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     made.filters["zipped"] = zipped
@@ -50,7 +50,7 @@ def environment() -> Environment:
 
 @cache
 def plain_environment() -> Environment:
-    """Make what fills the templates of plain text: every text stays visible and on one line."""
+    """Return the environment of plain text: every text stays visible and on one line."""
     made = _environment(autoescape=False)
     made.finalize = lambda value: numbers.printable(value, 4000) if isinstance(value, str) else value
     return made
@@ -70,6 +70,6 @@ def _environment(*, autoescape: bool) -> Environment:
 
 
 def zipped(data: dict[str, Any]) -> str:
-    """Write data as JSON, as gzip in base64: a fifth of the space, and nothing in it is markup."""
+    """Return data as JSON, compressed by gzip, in base64: a fifth of the space, and free of markup."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

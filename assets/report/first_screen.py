@@ -70,7 +70,7 @@ def first_screen(
 
 
 def _of_records(data: ClusterData, made_at: dt.datetime, actions: Sequence[Action], fresh_hours: float) -> FirstScreen:
-    """Build the first screen of a cluster of which records of failures alone are known."""
+    """Build the first screen of a cluster that has only recorded failures."""
     trend, first_at = by_month(data), data.cluster["first_at"]
     begun = f"from {moment(first_at)[:10]} on" if through(data.cluster) != first_at else f"at {moment(first_at)} UTC"
     return FirstScreen(
@@ -84,7 +84,7 @@ def _of_records(data: ClusterData, made_at: dt.datetime, actions: Sequence[Actio
         folder=data.folder,
         trend=trend,
         trend_title="Recorded failures by month",
-        without_trend="The recorded failures have no course to draw: that takes two months.",
+        without_trend="The recorded failures are not drawn: a chart requires two months.",
     )
 
 
@@ -105,7 +105,7 @@ def change_of(data: ClusterData) -> Change:
         return Change(f"How often machines fail is unknown: {why}.", UNKNOWN)
     if not has_enough(data):
         why = (reference.get("note") or "nothing was seen").rpartition(f"{LITTLE}: ")[2].partition("; ")[0]
-        said = f"{sentence(f'{LITTLE}: {why}')} The pages show what happened; of the machine they say little yet."
+        said = f"{sentence(f'{LITTLE}: {why}')} The pages show what happened; estimates require more data."
         return Change(said, LITTLE)
     row, days = data.row("rate_ratios", comparison="months", population="all"), _seen_days(data)
     unknown = "Cannot tell whether it is worse than last month."
@@ -145,7 +145,7 @@ def _rate_tile(data: ClusterData) -> Tile:
 
 
 def projection_of(data: ClusterData) -> Row:
-    """Find the MTTF of a job on the whole cluster."""
+    """Return the MTTF of a job on the whole cluster."""
     return data.row("projections", gpu_count=data.cluster["gpu_count"])
 
 
@@ -163,7 +163,7 @@ def _mttf_tile(data: ClusterData) -> Tile:
 def _ettr_tile(sizes: list[Row]) -> Tile:
     judged = [row for row in sizes if row["has_enough_data"] and (row["run_count"] or 0) >= MIN_RUNS]
     if not judged:
-        return Tile("Progress of long runs", LITTLE, details=(f"it takes {MIN_RUNS} runs of one size and of a day",))
+        return Tile("Progress of long runs", LITTLE, details=(f"requires {MIN_RUNS} runs of one size and of a day",))
     row = max(judged, key=lambda row: row["gpu_size_bin"] or 0)
     return Tile(
         f"Progress of scheduled time, runs of {gpus(row['gpu_size_bin'])}",
@@ -174,7 +174,7 @@ def _ettr_tile(sizes: list[Row]) -> Tile:
 
 
 def _loss_tile(data: ClusterData) -> Tile:
-    """Build the tile of what failures cost over the whole study, of all jobs."""
+    """Build the tile of the losses of all jobs over the whole study."""
     label, study = "GPU-hours lost to failures, all jobs, whole study", losses_of(data)
     lost, cost = study["expected_lost_gpu_hours"], study["expected_lost_cost"]
     unknown = sum(row["gpu_unknown_count"] for row in data.rows("lost_by_account"))
@@ -189,27 +189,27 @@ def _loss_tile(data: ClusterData) -> Tile:
 
 
 def _seen_days(data: ClusterData) -> tuple[float, float]:
-    """Find how many of the last 30 days were seen, and of the 30 before."""
+    """Return how many of the last 30 days were seen, and of the 30 before."""
     last, before = (losses_of(data, months).get("exposure") or 0.0 for months in ("last_30_days", "30_days_before"))
     return last, before
 
 
 def _limits_of_loss(study: Row) -> str:
-    """Write the interval of a loss; empty where too little was seen for one, though what was seen is a known sum."""
+    """Write the interval of a loss; empty if too little was seen for one."""
     stem = "expected_lost_gpu_hours"
     return "" if study[f"{stem}_high"] is None else brackets(limits_of(study, stem), study["confidence_level"])
 
 
 def losses_of(data: ClusterData, months: str = "study") -> Row:
-    """Find what failures are expected to have cost in a period, from all causes together."""
+    """Return the expected losses of a period, from all causes together."""
     nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost", "note"))
     return data.row("losses", period=months, loss="all") or nothing
 
 
 def _sentence(data: ClusterData, actions: Sequence[Action]) -> str:
-    """Say what failures cost, most by which cause, and how many nodes to take out; limits stand at the tiles.
+    """Write the losses, the main cause, and how many nodes to take out; the tiles have the limits.
 
-    Where too little was seen, the tile alone has what was lost: the sentence has the reason.
+    If too little was seen, only the tile shows the losses, and the change gives the reason.
     """
     if not has_enough(data):
         return ""
@@ -223,7 +223,7 @@ def _sentence(data: ClusterData, actions: Sequence[Action]) -> str:
 
 
 def _main_cause(data: ClusterData, total: float) -> str:
-    """Name the cause that cost most, and its share of all that was lost."""
+    """Name the cause that cost most, and its share of the losses."""
     causes = [
         row for row in data.rows("losses", period="study") if row["loss"] not in {"all", "capacity", "preemption"}
     ]

@@ -1,4 +1,4 @@
-"""Where the report goes, and how a page gets there: in one step, so that nobody reads half of it."""
+"""The folder of the report. A file is replaced in one step, so that nobody reads half of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import dagster as dg
 from assets.report.earlier import EarlierReport, earlier_reports
 
 FRESH_HOURS = 36
-"""Data that ends so long before a report is old, where nothing else is set."""
+"""The default age in hours from which data is old."""
 
 
 class ReportFolder(dg.ConfigurableResource):
@@ -20,13 +20,13 @@ class ReportFolder(dg.ConfigurableResource):
     path: str
     """Absolute path; the page becomes `latest/index.html` below it."""
     parts: str = ""
-    """Absolute path of the folder of what is the same in every report; empty puts it below `path`."""
+    """Absolute path of the folder of parts that all reports share; empty: `path`."""
     publications: str = ""
-    """Absolute path of the folder of what was published and is kept; empty where nothing ever is."""
+    """Absolute path of the folder of kept publications; empty if none are kept."""
     keep: int = 0
-    """How many publications there are at most, the one to come among them."""
+    """How many publications are kept at most, including the next one."""
     fresh_hours: int = FRESH_HOURS
-    """Data that ends more hours before the report is called old."""
+    """The age in hours from which data is called old."""
     sources: str = "sources"
     """Path of the folder where newer logs go."""
 
@@ -42,20 +42,20 @@ class ReportFolder(dg.ConfigurableResource):
 
     @property
     def earlier(self) -> list[EarlierReport]:
-        """The reports that will still be there beside the one to come."""
+        """The reports that stay when the next one is published."""
         return earlier_reports(Path(self.publications), max(0, self.keep - 1)) if self.publications else []
 
     def replace_page(self, html: str) -> Path:
-        """Write the page beside its place, then rename it into place, and return its path."""
+        """Write the page to a draft, rename the draft, and return the path."""
         _replace(self.page, html)
         return self.page
 
     def replace_beside(self, name: str, content: bytes) -> None:
-        """Write a file beside the page, in one step as well."""
+        """Write a file next to the page, in one step as well."""
         _replace(self.page.with_name(name), content)
 
     def kept(self, name: str, make: Callable[[], str]) -> str:
-        """Give a text that is always the same under its name: made once, then read from a file of `parts`."""
+        """Return a constant text by its name: made once, then read from a file of `parts`."""
         file = Path(self.parts or self.path) / name
         if not file.exists():
             _replace(file, make())

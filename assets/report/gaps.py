@@ -1,4 +1,4 @@
-"""What is missing from the sources and what that makes unknowable: unknown is said, never shown as zero."""
+"""What is missing from the sources, and what is unknown without it; unknown is never shown as zero."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from assets.site_rules import KINDS, Signal, lines_of
 COUNTS = {
     "unknown_gpu_count": Gap(
         "GPU counts of attempts",
-        "Attempts whose GPUs are unknown count among the states, but in no GPU time, no size and no rate.",
+        "Attempts with unknown GPUs count among the states, but not in GPU time, sizes and rates.",
         "AccountingStorageTRES=gres/gpu in slurm.conf, and AllocTRES in the sacct export (-o ALL)",
     ),
     "refuted_gpu_count": Gap(
         "GPU counts above what the nodes have",
-        "The GPUs of these attempts count as unknown: no node of theirs has so many.",
+        "The GPUs of these attempts count as unknown: none of their nodes has so many.",
         "look at AllocTRES of these records (gpu_count_source 'refuted' in marts.fct_attempts), and at the inventory",
     ),
     "unknown_user_count": Gap(
         "User names of attempts",
-        "Losses of these attempts cannot be put to a user or account.",
+        "Losses of these attempts cannot be assigned to a user or account.",
         f"{LOG_KINDS['sacct'].step.replace('FOLDER', 'FOLDER/sacct')}, run as a user who may see all jobs",
     ),
 }
 TIMES = {
-    "local": "local times read in the configured time zone; wrong if the exporting host kept another one",
+    "local": "local times read in the configured time zone; wrong if the exporting host used another one",
     "ambiguous_dst": "local times inside the hour that comes twice in autumn; an hour off at worst",
     "year_inferred": "times without a year, which was inferred from their order, accounting and the file's date",
     "local_assumed": "times without a zone, read in the configured one",
@@ -38,12 +38,12 @@ TIMES = {
     "boot_relative": "seconds since boot, placed by the nearest boot time",
 }
 TIMED = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}
-"""What has times, and the kind of log that it comes from."""
+"""Records that have times, and the kind of log they come from."""
 DOCTOR = "`faultline doctor`"
 
 
 def longest_gap(covered: Row) -> str:
-    """Say where the longest gap lies; nothing where there is none.
+    """Write the times of the longest gap; empty if there is none.
 
     >>> import datetime as dt
     >>> gap = dt.datetime(2026, 9, 1), dt.datetime(2026, 9, 8)
@@ -61,7 +61,7 @@ MAX_SINCE = 5
 
 
 def gaps_of(data: ClusterData) -> list[Row]:
-    """List what is missing or bad, what that makes unknowable, and the step that mends it."""
+    """List missing or bad sources, the consequence, and the step that fixes it."""
     found = [
         *(("missing", gap) for gap in missing_kinds(data.cluster)),
         *_unread(data.rows("refused_files")),
@@ -76,19 +76,19 @@ def gaps_of(data: ClusterData) -> list[Row]:
 
 
 def spans_of(data: ClusterData) -> list[Row]:
-    """Say of what each log covers where its longest gap lies."""
+    """Add the longest gap to what each log covers."""
     return [row | {"longest_gap": longest_gap(row)} for row in data.rows("spans")]
 
 
 def lines_to_paste(row: Row) -> str:
-    """Write the rule to paste; where its text is hidden, the command that prints it."""
+    """Return the rule to paste, or the command that prints it if its text is hidden."""
     if row["signal"] == HIDDEN:
         return f"faultline doctor {shlex.quote(printable(row['cluster_id']))} --rules"
     return "\n".join(lines_of(Signal.of(row))[1:])
 
 
 def unmapped_of(data: ClusterData) -> list[Row]:
-    """Add to each signal that no rule knows what it is, an example, and the lines that would give it a meaning."""
+    """Add to each unmapped signal what it is, an example, and the lines that map it."""
     return [
         row | {"what": KINDS[row["kind"]], "place": Signal.of(row).place, "lines": lines_to_paste(row)}
         for row in data.rows("unmapped_signals")[:MAX_UNMAPPED]
@@ -96,18 +96,18 @@ def unmapped_of(data: ClusterData) -> list[Row]:
 
 
 def missing_kinds(cluster: Row) -> list[Gap]:
-    """List the kinds of evidence a cluster lacks; before accounting no other log explains a failure."""
+    """List the missing kinds of evidence; without accounting only that, as no other log explains a failure then."""
     kinds = [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
     kinds = kinds[:1] if cluster["has_records_alone"] else kinds
     return [IN_SERVICE, *kinds] if cluster["recorded_count"] and not cluster["unit_days"] else kinds
 
 
 def _unread(files: list[Row]) -> Iterator[tuple[str, Gap]]:
-    """Name by kind the files that were refused, not understood or cut off, and since when nothing is seen in them."""
+    """Name by kind the files that were refused, not understood or cut off, and the time after which they are empty."""
     for kind, rows in grouped([row for row in files if row["kind"] in LOG_KINDS], "kind").items():
         example = f"{printable(rows[0]['path'], 60)}: {printable(rows[0]['reason'], 120)}"
         since = [
-            f"older versions of {printable(row['path'], 60)} tell of nothing after {moment(row['since_at'])} UTC"
+            f"older versions of {printable(row['path'], 60)} have nothing after {moment(row['since_at'])} UTC"
             for row in rows
             if row["since_at"]
         ]
@@ -141,7 +141,7 @@ def _times(rows: list[Row]) -> Iterator[tuple[str, Gap]]:
 
 
 def _quarantined(rows: list[Row]) -> Iterator[tuple[str, Gap]]:
-    consequence = "These lines were not understood and count nowhere; the example stands under Provenance."
+    consequence = "These lines were not understood and count nowhere; Provenance has the example."
     for row in rows:
         counted = f"{plural(row['line_count'], 'line')} in {plural(row['file_count'], 'file')}"
         yield counted, Gap(f"Quarantined: {words(row['reason'])}", consequence, DOCTOR)

@@ -22,7 +22,7 @@ IS_WHOLE = "every_section_is_made"
     group_name="report",
     kinds={"python", "html"},
     deps=[dg.AssetKey(table.split(".")) for table in (*tables_read(), "ops.cluster_failures")],
-    description="The page people read: one HTML file that needs nothing beside it. One chapter per cluster.",
+    description="The report: one self-contained HTML file, with one chapter per cluster.",
     check_specs=[
         dg.AssetCheckSpec(IS_WHOLE, asset=["report", "index"], description="Every section of every cluster was made.")
     ],

@@ -1,8 +1,8 @@
 """Names of people and of their work, hidden where a cluster's settings say so.
 
-Users and accounts become numbers that mean the same person on the whole page and nothing beyond it. Words that people
-wrote and text of logs, which may hold a name anywhere, are left out; a reason becomes the label of its category where
-that is known. `assets/public/contents.yml` says what each column holds.
+Users and accounts become numbers, which mean the same person on the whole page but not elsewhere. Words that people
+wrote and text of logs, which may hold a name anywhere, are left out; a reason becomes the label of its category if
+that is known. `assets/public/contents.yml` lists what each column holds.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from assets.public.contents import content_of
 from assets.report.queries import QueryRows, Row
 
 NUMBERED = {"user_name": "user", "account": "account", "cause": "cause"}
-"""Ends of the columns whose values become numbers, and what such a number stands behind."""
+"""Ends of the columns whose values become numbers, and the word before such a number."""
 OWN_CAUSES = ("all", "not recorded")
-"""Causes that nobody wrote."""
+"""Causes that are not words of the site."""
 CODES = ("check", "xid")
 """Kinds of unmapped signals that are the name of a check or a number."""
 HIDDEN = "hidden"

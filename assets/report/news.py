@@ -1,4 +1,4 @@
-"""What is new about a cluster, in a line each, as alerts say it."""
+"""News of a cluster, one line each, for alerts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def not_built_line(cluster: Row) -> str:
 
 
 def not_fetched_line(cluster: Row) -> str:
-    """Say why a cluster was built without its newest accounting, and where that ends."""
+    """Say why a cluster was built without its newest accounting, and where its accounting ends."""
     is_any = cluster["data_through_at"] is not None
     ends = f"its accounting ends {cluster['built_at']:%Y-%m-%d %H:%M} UTC" if is_any else None
     return f"{cluster['stale_reason']}; {ends or 'none of its accounting is there yet'}"

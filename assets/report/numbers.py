@@ -13,7 +13,7 @@ UNKNOWN = "unknown"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 DEFAULT_CONFIDENCE = 0.9
 NO_PROGRESS = 0.001
-"""An ETTR below this is written as being below it: the run makes no progress worth a number."""
+"""A smaller ETTR is written as under this value: the run makes no progress worth a number."""
 
 
 def whole(value: float | None) -> str:
@@ -67,7 +67,7 @@ def share(ratio: float | None) -> str:
 
 
 def chance(probability: float | None) -> str:
-    """Write a probability no finer than a simulation, and a reader, can tell.
+    """Write a probability no finer than the resolution of a simulation.
 
     >>> chance(0.0), chance(0.123), chance(1.0), chance(None)
     ('under 0.1%', '12.3%', 'over 99.9%', 'unknown')
@@ -161,7 +161,7 @@ def month(at: dt.datetime | dt.date | None) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Write a share to a hundredth of a percent, as objectives are; one of a budget that is overspent is negative.
+    """Write a share to a hundredth of a percent, as objectives are; negative for an overspent budget.
 
     >>> percent(0.99912)
     '99.91%'

@@ -1,4 +1,4 @@
-"""What was observed of a cluster: its quoted rate, whether enough was seen, and the time that was seen."""
+"""What was observed of a cluster: its quoted rate, whether enough was seen, and the observed time."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from assets.report.queries import ClusterData, Row
 
 
 def reference_of(data: ClusterData) -> Row:
-    """Find the failure rate of a cluster that is quoted."""
+    """Return the quoted failure rate of a cluster."""
     return data.row("rates", is_reference=True)
 
 
 def is_doubtful(data: ClusterData) -> bool:
-    """Return whether the logs may miss much of what failed, so that losses are at least what is told."""
+    """Return whether the logs may miss many failures, so that losses are a lower bound."""
     return bool(data.row("evidence_reach").get("is_doubtful"))
 
 
 def has_enough(data: ClusterData) -> bool:
-    """Return whether enough was observed for the estimates to say something of the machine."""
+    """Return whether enough was observed for estimates."""
     return bool(reference_of(data).get("has_enough_data"))
 
 
 def through(cluster: Row) -> dt.datetime | None:
-    """Give the end of what was observed: that of accounting, where there is any. An inventory may be much younger."""
+    """Return the end of the observed time: that of accounting, if any. An inventory may be much younger."""
     end: dt.datetime | None = cluster.get("data_through_at") or cluster["last_at"]
     return end
 
 
 def observed(cluster: Row) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """Give begin and end of what was observed: those of the study period, where there is one."""
+    """Return begin and end of the observed time: those of the study period, if there is one."""
     return cluster.get("study_from_at") or cluster["first_at"], cluster.get("study_to_at") or through(cluster)
 
 
 def period(cluster: Row) -> str:
-    """Write the observed span of time, and how much of it accounting lacks."""
+    """Write the length of the observed time, and how much of it accounting lacks."""
     begin, end = observed(cluster)
     if begin is None or end is None:
         return UNKNOWN

@@ -38,7 +38,7 @@ from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 _log = logging.getLogger(__name__)
 SCRIPTS = ("watch.js", "report.js")
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
-"""Name of the script that draws the charts, in the version of the library that has it."""
+"""Name of the script that draws the charts, with the version of the library that contains it."""
 
 
 PAGES = {
@@ -50,15 +50,15 @@ PAGES = {
     "losses": "Losses",
     "quality": "Data quality",
 }
-"""The pages that each cluster has, by the answer that says them, and their names."""
+"""The pages of each cluster: their folders in `assets/answers`, and their names."""
 NO_TILE, NO_ACCOUNTING = Tile("", UNKNOWN), Tile("", "no accounting")
 
 
 def render(report: Report, bundle: str, only: Page | None = None) -> str:
-    """Fill the template with a report and return one HTML document that needs nothing beside it.
+    """Return a report as one self-contained HTML document.
 
-    The bundle is what `vega_bundle` returned. Of `only` one page the document holds that page alone, and links to the
-    others lead to their files.
+    `bundle` is the result of `vega_bundle`. With `only`, render just that page; links to the other pages lead to
+    their files.
     """
     watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     own.append(what_if_script())
@@ -70,7 +70,7 @@ def render(report: Report, bundle: str, only: Page | None = None) -> str:
         .render(
             report=report,
             pages=pages,
-            # With one cluster and nothing to warn of, the report begins where that cluster does.
+            # With one cluster and no warning, the report begins at that cluster.
             first=report.chapters[0].anchor
             if only is None and len(report.chapters) == 1 and not report.warnings
             else pages[0].address,
@@ -88,7 +88,7 @@ def render_files(report: Report, bundle: str) -> dict[str, str]:
 
 
 def vega_bundle() -> str:
-    """Bundle Vega, Vega-Lite and Vega-Embed into one script, which takes a second or two and is the same for `VEGA`."""
+    """Bundle Vega, Vega-Lite and Vega-Embed into one script in a second or two; the result depends on `VEGA` alone."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
@@ -101,13 +101,13 @@ def build(
     *,
     sources: str = "sources",
 ) -> Report:
-    """Arrange everything the page says, without any markup.
+    """Return the content of the report, without markup.
 
-    `changes` since the report before are None where there is none; `earlier` reports are kept beside this one. Data
-    that ends more than `fresh_hours` before is called old; `sources` is the path of the folder where newer logs go.
+    `changes` is None without a previous report; `earlier` lists the kept reports. Data that ended more than
+    `fresh_hours` ago is called old; `sources` is the path of the folder for newer logs.
     """
     query_rows = hide_names(query_rows)
-    # Clusters of which too little was seen come last: what they say of rates is next to nothing.
+    # Clusters with too little data come last: their rates say next to nothing.
     clusters_data = sorted(
         (ClusterData(query_rows, cluster, sources) for cluster in query_rows["clusters"]),
         key=lambda data: not has_enough(data),
@@ -129,7 +129,7 @@ def build(
         warnings=(
             *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
             *(
-                f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
+                f"{printable(cluster['cluster_id'])} is not in this report, because it could not be built: "
                 f"{printable('; '.join(cluster['reasons']), MAX_REASON_CHARACTERS)}"
                 for cluster in query_rows["clusters_without_numbers"]
             ),
@@ -141,7 +141,7 @@ def build(
 def _index_of(
     clusters_data: Sequence[ClusterData], chapters: Sequence[Chapter], changes: Sequence[Change] | None
 ) -> dict[str, Any]:
-    """Gather what the index shows of each first screen, everything to do, and what changed since the report before."""
+    """Return what the index shows: each first screen, all actions, and changes since the previous report."""
     clusters, actions = [], []
     for data, each in zip(clusters_data, chapters, strict=True):
         first = each.pages[0].first if each.pages else None
@@ -185,7 +185,7 @@ def chapter(data: ClusterData, made_at: dt.datetime, fresh_hours: float) -> Chap
         )
         for key, name in PAGES.items()
     }
-    # The first screen shows a figure of the page on failures, whose data stand there once.
+    # The first screen shows a figure of the page on failures, which holds its data.
     trend = next((figure for figure in figures_in(pages["failures"]) if figure.key == "over-time"), None)
     more: dict[str, Callable[[], dict[str, Any]]] = {
         "overview": lambda: {"first": first_screen(data, made_at, actions_of(data), trend, fresh_hours)},
@@ -201,13 +201,13 @@ def chapter(data: ClusterData, made_at: dt.datetime, fresh_hours: float) -> Chap
 
 
 def _seen(data: ClusterData) -> dict[str, Any]:
-    """Give begin, end and length of what was observed of a cluster."""
+    """Return begin, end and length of the observed time of a cluster."""
     from_at, to_at = observed(data.cluster)
     return {"from_at": from_at, "to_at": to_at, "period": period(data.cluster)}
 
 
 def figures_of(report: Report) -> Iterator[tuple[str, Figure]]:
-    """List every figure with the id of the element it is drawn into."""
+    """List every figure with the id of its element."""
     return ((f"{page.prefix}{figure.key}-chart", figure) for page in report.pages for figure in figures_in(page))
 
 

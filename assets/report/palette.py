@@ -1,7 +1,7 @@
-"""The report's colours: a failure category has one, the same in every figure, table and theme.
+"""The report's colours: each failure category has one, the same in every figure, table and theme.
 
-The hue is the part of the machine one would go and look at, the lightness tells its causes apart, which any eye sees.
-Grey is what a figure takes together. What is measured has the ink of the page or a blue that no cause has.
+The hue stands for the part of the machine to look at; lightness separates its causes, which also the colour-blind see.
+Grey is for what a figure groups. Measured values have the ink of the page or a blue that no cause has.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ MEASURED = "#000000"
 THEORY = "#767676"
 OTHER = "#D0D0D0"
 PARTS_OF_TIME = (GPU_TIME, "#D8CBEA", "#AB8FD0", "#7B52AB", "#9ED3F2")
-"""Progress in blue, what scheduled time was lost to in violet, waiting in pale blue: none is the colour of a cause."""
+"""Progress in blue, losses of scheduled time in violet, waiting in pale blue: none is the colour of a cause."""
 
 CAUSES = {
     "gpu_memory": "#D44F00", "gpu_unavailable": "#8C2901", "gpu_driver_firmware": "#EF8F51", "gpu_nvlink": "#C51E21",
@@ -38,7 +38,7 @@ def colour_of(category: str | None) -> str:
 
 
 def in_order(categories: list[str]) -> list[str]:
-    """Sort categories as figures stack them, which is by the part of the machine.
+    """Sort categories as figures stack them: by the part of the machine.
 
     >>> in_order(["pcie", "gpu_nvlink", "ib_link"])
     ['gpu_nvlink', 'ib_link', 'pcie']

@@ -1,7 +1,7 @@
-"""What the report reads: published tables by name, and one SQL file for each question that takes more than that.
+"""The queries of the report: published tables by name, and one SQL file for each question that needs more.
 
 Numbers arrive as Python values, None for unknown. To read another published table, add a line to `PUBLISHED`; its rows
-of one cluster are `ClusterData.rows(name)`. A row with a category gets the category's label beside it.
+of one cluster are `ClusterData.rows(name)`. A row with a category also gets the category's label.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
-    """Part rows by the value of a column, or by those of several; groups and rows keep their order.
+    """Group rows by the values of one or more columns; groups and rows keep their order.
 
     >>> grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")
     {2: [{'a': 2}, {'a': 2}], 1: [{'a': 1}]}
@@ -42,7 +42,7 @@ def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
 
 
 def summed(rows: Iterable[Row], *names: str) -> dict[str, float]:
-    """Add up what is known of some columns.
+    """Return the sums of the known values of some columns.
 
     >>> summed([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
     {'a': 1.5, 'b': 2.0}
@@ -52,11 +52,11 @@ def summed(rows: Iterable[Row], *names: str) -> dict[str, float]:
 
 
 class QueryRows(dict[str, list[Row]]):
-    """Rows by the name of their query. Nothing changes them once they are read."""
+    """Rows by the name of their query; they never change after reading."""
 
     @cached_property
     def of_cluster(self) -> Callable[[str], dict[str, list[Row]]]:
-        """The rows of a query by cluster, parted once: a home may have hundreds of clusters."""
+        """The rows of a query by cluster, grouped once: a home may have hundreds of clusters."""
         return cache(lambda name: grouped(self[name], "cluster_id"))
 
 
@@ -108,7 +108,7 @@ PUBLISHED = {
     "unit_rates": "estimates.est_unit_failure_rates order by cause",
     "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
 }
-"""Published tables by the name that sections call them, with the rows wanted and their order."""
+"""Published tables by the name of their query, with the selected rows and their order."""
 EXPLAINED = {
     "around": fill(
         "report/explained/around.sql",
@@ -121,7 +121,7 @@ EXPLAINED = {
         limit=10,
     ),
 }
-"""What panels of the page show: what was seen around failures without evidence, the latest of nodes that failed."""
+"""Queries of the panels: entries around failures without evidence, and the latest entries of failed nodes."""
 LABELS = {
     "failure_category": "label",
     "loss": "label",
@@ -133,34 +133,34 @@ OBSERVED = re.compile(
     r"\w*_count(_median|_min|_max)?|\w*outage_hours|(expected_)?lost_(gpu_hours|cost)|(other_)?node_days|(held_)?gpu_hours|held_ratio|(down_)?unit_days|runtime_hours|exposure|confidence_level"
     r"|planned_days|(restart|write|checkpoint)_minutes|ettr_target"
 )
-"""Columns of estimates that are no estimates: counts, exposures, what seen failures lost, and what is assumed."""
+"""Columns of estimates that are not estimated: counts, exposures, losses of seen failures, and assumptions."""
 
 
 @dataclass(frozen=True)
 class ClusterData:
-    """What was read of one cluster, and of all of them."""
+    """The rows of one cluster, and of all of them."""
 
     query_rows: QueryRows
     cluster: Row
     sources: str = "sources"
     """Path of the sources folder."""
     queries_read: set[str] = field(default_factory=set)
-    """Names of the queries whose rows were asked for."""
+    """Names of the queries that were read."""
 
     @property
     def folder(self) -> str:
-        """Path of the cluster's folder of logs, from the home on where the cluster hides names: a path may hold one."""
+        """Path of the cluster's log folder, relative to the home if the cluster hides names: a path may hold one."""
         is_hidden = self.cluster["are_names_hidden"] or self.cluster["is_pseudonymous"]
         return f"{'sources' if is_hidden else self.sources}/{printable(self.cluster['cluster_id'])}"
 
     @property
     def first_day(self) -> str:
-        """The day on which the study period begins, as exports are asked for; START where there is none."""
+        """The first day of the study period, for export commands; START if there is none."""
         begin = self.cluster["study_from_at"]
         return moment(begin)[:10] if begin else "START"
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
-        """Select the cluster's rows of a query, those that have the values wanted; without a cluster, those of all."""
+        """Select the cluster's rows of a query that have the wanted values; without a cluster, those of all."""
         self.queries_read.add(name)
         rows = self.query_rows[name]
         if self.cluster:
@@ -179,19 +179,19 @@ class ClusterData:
 
 @cache
 def texts() -> dict[str, str]:
-    """List the queries by their names."""
+    """Return the SQL of all queries, by name."""
     of_pages = [path for path in sorted(ANSWERS.glob("*/*.sql")) if (path.parent / "page.html.j2").exists()]
     files = {path.stem: path.read_text(encoding="utf-8") for path in (*sorted(SQL.glob("*.sql")), *of_pages)}
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
 
 
 def queries_of(answer: str) -> dict[str, str]:
-    """List the queries of one answer by the names of their rows."""
+    """Return the SQL of the queries of one answer, by name."""
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted((ANSWERS / answer).glob("*.sql"))}
 
 
 def without_doubtful_numbers(row: Row) -> Row:
-    """Make every number that is estimated unknown where too little was seen of a cluster; its note says why.
+    """Set every estimated number to unknown if too little was seen of a cluster; its note says why.
 
     >>> seen = {"failure_count": 1.0, "node_days": 0.5, "checkpoint_minutes_young": 84.0, "probability": 0.3}
     >>> without_doubtful_numbers(seen | {"has_enough_data": False})["failure_count"]
@@ -210,10 +210,10 @@ def without_doubtful_numbers(row: Row) -> Row:
 
 
 def read_queries(con: duckdb.DuckDBPyConnection, *names: str) -> QueryRows:
-    """Run the queries of these names, or all, and return their rows by name.
+    """Run the named queries, or all, and return their rows by name.
 
-    A published file has no kernel messages: a query of a raw table that is not there gives no row. Of clusters whose
-    privacy changed, nothing is told but that they have no numbers, and why.
+    A published file has no kernel messages: a query of a missing raw table returns no row. For clusters with changed
+    privacy, only the fact and reason that they have no numbers are returned.
     """
     changed = {row["cluster_id"] for row in rows_of(con, CHANGED_PRIVACY)}
 
@@ -234,7 +234,7 @@ def read_queries(con: duckdb.DuckDBPyConnection, *names: str) -> QueryRows:
 
 
 def add_labels(rows: list[Row], labels: Mapping[str, str]) -> None:
-    """Put the label of each category beside it, in rows of one query."""
+    """Add the label of each category to the rows of one query."""
     for category, label in LABELS.items():
         if rows and category in rows[0]:
             for row in rows:

@@ -1,4 +1,4 @@
-"""Rows that Python makes of a cluster's rows, by the name that templates call them, as those of queries are."""
+"""Rows that Python makes from the rows of a cluster, by the name that templates use for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assets.report.what_if import start_of, what_if
 
 
 def nodes_of(data: ClusterData) -> list[Row]:
-    """Add to each node in words what its incidents were, what to do about it, and when taking it out pays."""
+    """Add to each node, in words, its incidents, the advice, and when taking it out pays."""
     said = {"advice": advise, "blamed": blamed, "pays": pays, "pays_below": pays_below}
     return [row | {name: say(row) for name, say in said.items()} for row in data.rows("nodes")]
 

@@ -1,4 +1,4 @@
-"""The report for mail and chat, a few lines of Markdown for each cluster, and as a picture: what the first screens say.
+"""The first screens for mail and chat: a few lines of Markdown for each cluster, and a picture.
 
 Strings from the logs are escaped, so that they are text in Markdown and in the picture too.
 """
@@ -22,7 +22,7 @@ MAX_PICTURED = 4
 MAX_TILES = 4
 TILE_CHARACTERS = 38
 _ACTIVE = re.compile(r"([\\`*<>#@|~&]|(?<!\w)_|_(?!\w)|\](?=\()|(?<=www)\.|:(?=//))")
-_FULL = "* All of it: `index.html` beside this file. Intervals are in brackets; times are UTC."
+_FULL = "* Full report: `index.html` next to this file. Intervals are in brackets; times are UTC."
 
 Screens = list[tuple[Chapter, FirstScreen]]
 
@@ -43,7 +43,7 @@ def worst_first(screens: Screens) -> Screens:
 
 
 def escape(text: str) -> str:
-    r"""Keep a text from being a link or HTML, and what is not active in Markdown as it is read.
+    r"""Escape links, HTML and active characters of Markdown in a text, and leave the rest as it is.
 
     >>> print(escape("gpu_01: 18.0 [13.3, 24.0] by <b> [a](http://b) www.c _d_"))
     gpu_01: 18.0 [13.3, 24.0] by \<b\> [a\](http\://b) www\.c \_d\_
@@ -52,7 +52,7 @@ def escape(text: str) -> str:
 
 
 def write_summary(report: Report, changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
-    """Write one item of Markdown for each cluster; without a report before, `changes` is None."""
+    """Write one item of Markdown for each cluster; `changes` is None without a previous report."""
     lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
     for chapter, first in worst_first(screens_of(report)):
         simulated = " (simulated)" if chapter.is_simulated else ""
@@ -71,7 +71,7 @@ def write_summary(report: Report, changes: Sequence[Change] | None, made_at: dt.
 
 
 def _numbers(first: FirstScreen) -> list[str]:
-    """Write the tiles of the first screen whose numbers have limits, with what they rest on."""
+    """Write the tiles of the first screen that have limits, with their details."""
     return [f"{'; '.join((f'{t.label}: {t.value} {t.unit}', *t.details))}." for t in first.tiles if t.unit]
 
 
@@ -104,7 +104,7 @@ def _changed(changes: Sequence[Change] | None) -> str:
 
 
 def draw_summary(report: Report, made_at: dt.datetime) -> bytes:
-    """Draw a PNG of the first clusters, the same on every machine: no browser takes part."""
+    """Draw a PNG of the first clusters, the same on every machine and without a browser."""
     screens = worst_first(screens_of(report))
     rows = [
         {

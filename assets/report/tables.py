@@ -1,7 +1,7 @@
-"""Tables from specifications: a column says what it shows and how that is written, and one renderer makes the cells.
+"""Tables from specifications: a column says what it shows and how to write it, and one renderer makes the cells.
 
-Templates make columns by `col` of `answers.py`. Without rows there is no table. Strings of the logs go through
-`printable`, as a column without a writer does.
+Templates make columns with `col` of `answers.py`. Without rows there is no table. Strings of the logs go through
+`printable`, the default writer of a column.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assets.report.wording import span
 
 Write = Callable[[Any], Any]
 Source = str | Callable[[Row], Any]
-"""A column of the row, or what makes a value, a text or a whole cell of it."""
+"""A column of the row, or a function that returns a value, a text or a whole cell."""
 
 second = partial(moment, seconds=True)
 
@@ -32,26 +32,26 @@ class Col:
     """A leading `#` sets the column flush right; `{level}` stands for the confidence level of the rows."""
     source: Source
     write: Write | None = None
-    """How the value is written; by default texts of the logs made harmless, and as they are what a function made."""
+    """The writer of the value; by default `printable` for a column, and `str` for the result of a function."""
     limits: str = ""
-    """Stem of the columns `<stem>_low` and `<stem>_high`, which stand below the value, written as it is."""
+    """Stem of the columns `<stem>_low` and `<stem>_high`, which are shown below the value, written in the same way."""
     detail: Source = ""
-    """What stands below the value in small print."""
+    """Small print below the value."""
     link: Callable[[Row], str] | None = None
-    """Address of what a click shows; empty for none."""
+    """Address that a click opens; empty for none."""
     unknown: str = UNKNOWN
-    """What is written where there is no value."""
+    """Text if there is no value."""
     filter: str = ""
     """Name by which an address selects rows: `#<cluster>/<page>/<filter>=<text>`."""
     picked: str = ""
-    """One of its values is picked, this one to begin with, and only rows that have it are shown."""
+    """The initially picked value, if the reader picks one value and sees only its rows."""
     has_swatch: bool = False
-    """Has the colour of the row's category before it."""
+    """Shows the colour of the row's category before the value."""
     is_code: bool = False
-    """Is a command to copy."""
+    """The value is a command to copy."""
 
     def head(self, level: str = "") -> dict[str, Any]:
-        """Give what the page's script reads of the column."""
+        """Return what the page's script reads of the column."""
         name, is_numeric = self.heading.removeprefix("#"), self.heading.startswith("#")
         marks = {"f": self.filter, "p": self.picked}
         return {
@@ -61,7 +61,7 @@ class Col:
         }
 
     def text(self, row: Row) -> str:
-        """Write the value of a row alone."""
+        """Return the value of a row as text."""
         value = self.source(row) if callable(self.source) else row[self.source]
         return value.text if isinstance(value, Cell) else self._written(value)
 
@@ -94,7 +94,7 @@ class Col:
 
 
 def steps(parts: tuple[str, ...]) -> Cell:
-    """Make a cell of prose and commands by turns."""
+    """Make a cell of alternating prose and commands."""
     return Cell("".join(parts), parts=parts)
 
 
@@ -117,10 +117,10 @@ def table(
     is_collapsed: bool = False,
     total: Row | None = None,
 ) -> Table | None:
-    """Make a table of rows; None without any.
+    """Return a table of rows; None without rows.
 
-    The note says how to read it. A click on the caption opens a collapsed one. `total` is a last row, which stays last
-    however the table is sorted.
+    `note` says how to read the table. A click on the caption opens a collapsed table. `total` is a row that stays last
+    in every order.
     """
     if not rows:
         return None

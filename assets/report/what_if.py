@@ -1,4 +1,4 @@
-"""Fields and sliders that answer what a planned run has to expect: the data they start from, and their markup.
+"""Fields and sliders for the outlook of a planned run: their initial data and their markup.
 
 The page computes with `templates/whatif_model.js`, whose formulas are those of `assets/model`; a test compares them.
 """
@@ -24,17 +24,17 @@ GRID_MINUTES = (5, 15, 30, 60, 120, 240)
 DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
 MAX_GPUS = 131_072
 START_NODES = 128
-"""Nodes of a run to start from, where records of failures alone are known."""
+"""Initial nodes of a run on a cluster that has only recorded failures."""
 
 
 def start_of(data: ClusterData) -> Row:
-    """Gather what the sliders start from: the reference rate with what it rests on, the machine, its settings."""
+    """Return the initial data of the sliders: the reference rate with its exposure, the machine, its settings."""
     months = data.rows("forecasts")
     plan = data.row("checkpoint_plans")
     recorded: Row = {"recorded_rate": None}
     if data.cluster["has_records_alone"]:
-        # How many nodes there are, no record tells.
-        # Nor is a rate per GPU or disk one per node.
+        # Records do not show how many nodes there are.
+        # A rate per GPU or disk is not a rate per node.
         are_nodes = data.row("recorded", kind="all")["are_nodes"]
         rate_of_all = data.row("unit_rates", cause="all")["failures_per_1000_unit_days"]
         recorded = {"recorded_rate": rate_of_all if are_nodes else None}
@@ -54,7 +54,7 @@ def start_of(data: ClusterData) -> Row:
 
 
 def what_if(start: Row) -> Row:
-    """Gather what the block of a cluster shows, of what `start_of` returned."""
+    """Return what the block of a cluster shows, from the result of `start_of`."""
     data = what_if_data(start)
     command = f"faultline plan --cluster {quote(str(start['cluster_id']))}"
     anchor = anchor_of(start["cluster_id"])
@@ -62,19 +62,19 @@ def what_if(start: Row) -> Row:
 
 
 def what_if_script() -> str:
-    """Give the script that moves the block: the formulas, then what ties them to the form."""
+    """Return the script of the block: the formulas, then their connection to the form."""
     return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("whatif_model.js", "whatif.js"))
 
 
 def what_if_styles() -> str:
-    """Give the styles of the block."""
+    """Return the styles of the block."""
     return (TEMPLATES / "whatif.css").read_text(encoding="utf-8")
 
 
 def what_if_data(row: Row) -> dict[str, Any] | None:
-    """Gather what the formulas need; None where the GPUs of a node are unknown.
+    """Return the data of the formulas; None if the GPUs of a node are unknown.
 
-    Without a measured rate, `value`, `low` and `high` are None, and only a rate of one's own answers.
+    Without a measured rate, `value`, `low` and `high` are None, and the reader has to enter a rate.
     """
     if not row.get("gpus_per_node") or not row.get("gpu_count"):
         return None
@@ -114,10 +114,10 @@ def sizes_of(row: Row) -> list[int]:
 
 
 def sliders_of(row: Row) -> list[tuple[Any, ...]]:
-    """Give each field: name, label, unit, least and greatest number, start, ends of its slider and steps between them.
+    """Return each field: name, label, unit, least and greatest number, start, ends and steps of its slider.
 
-    A field starts where the cluster's records are. The steps of a slider are alike in the logarithm: those of the GPUs
-    are doublings of a node.
+    A field starts at the value of the cluster. The steps of a slider are equal in the logarithm; those of the GPUs
+    double a node.
     """
     found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
     node, most = int(row["gpus_per_node"]), max(MAX_GPUS, int(row["gpu_count"]))

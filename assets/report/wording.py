@@ -1,4 +1,4 @@
-"""How an estimate is said: value, interval, event count and exposure together; a zero count becomes a bound."""
+"""Estimates in words: value, interval, event count and exposure together; a zero count becomes a bound."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AT_THE_END_SECONDS = 5.0
 
 
 def stale(cluster: Mapping[str, Any]) -> str:
-    """Say of which time a stale cluster's numbers are, and why there are no newer ones; empty for any other cluster."""
+    """Return the time of a stale cluster's numbers and why newer ones are missing; empty for any other cluster."""
     if not cluster["is_stale"]:
         return ""
     reason = printable("; ".join(cluster["stale_reason"].splitlines()), MAX_REASON_CHARACTERS)
@@ -68,7 +68,7 @@ def rate(row: dict[str, Any], stem: str = RATE, count: str = "failure_count") ->
 
 
 def unit_rate(row: dict[str, Any]) -> str:
-    """Write the rate of recorded failures in service, where enough was seen for one."""
+    """Write the rate of recorded failures in service, or that too little was seen for one."""
     enough = row["has_enough_data"] or not row["unit_days"]
     return rate(row, "failures_per_1000_unit_days") if enough else LITTLE
 
@@ -103,7 +103,7 @@ def exposure(
     event: str = "failure",
     events: str = "",
 ) -> str:
-    """Write what an estimate rests on.
+    """Write the event count and the exposure of an estimate.
 
     >>> exposure(1, 12.5), exposure(None, None)
     ('1 failure in 12.5 node-days', 'an unknown number of failures in unknown node-days')
@@ -113,7 +113,7 @@ def exposure(
 
 
 def job_name(row: Mapping[str, Any], stem: str = "") -> str:
-    """Name a job as Slurm prints it, with the number of the attempt beside it.
+    """Name a job as Slurm prints it, followed by the number of the attempt.
 
     >>> job_name({"job_id": "17_4", "attempt_number": 2}), job_name({"job_id": "17", "attempt_number": 1})
     ('17_4, attempt 2', '17')
@@ -134,7 +134,7 @@ def lead(seconds: float) -> str:
 
 
 def event_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Name what a failure rate counts, one and many; of a projected rate, attempts unless it is that of nodes.
+    """Return the singular and plural of what a failure rate counts; a projected rate counts attempts or nodes.
 
     >>> event_of({"population": "nodes", "counted_as": "incidents"})[1], event_of({"population": "all"})[1]
     ('nodes taken down by incidents', 'failed attempts')
@@ -162,7 +162,7 @@ def signal(name: str) -> str:
 
 
 def extrapolation(gpu_count: float, largest_job_gpu_count: int | None) -> str:
-    """Warn of a size beyond the largest job that ran; empty for any other, and where nobody knows the largest.
+    """Return a warning for a size above the largest job that ran; empty for others, or if the largest is unknown.
 
     >>> extrapolation(1024, 512)
     'larger than any job seen (512 GPUs): an extrapolation beyond what the limits know'
@@ -203,15 +203,15 @@ def listed(names: Sequence[str], joint: str = "and") -> str:
 
 
 def caveats(row: Mapping[str, Any]) -> str:
-    """Say what to know of a failure rate: its note, and of a lower bound how many attempts nobody explains."""
+    """Return the caveats of a failure rate: its note, and for a lower bound the number of unexplained attempts."""
     note = printable(row["note"], 200) if row["note"] else ""
     more = plural(row["unexplained_count"] or 0, "more attempt")
-    bound = f"a lower bound: unknown is what ended {more}" if row["is_lower_bound"] and row["unexplained_count"] else ""
+    bound = f"a lower bound: {more} of unknown cause" if row["is_lower_bound"] and row["unexplained_count"] else ""
     return "; ".join(filter(None, (note, bound)))
 
 
 def brackets(interval: str, level: float | None = None) -> str:
-    """Write an interval in brackets, its ends apart, and its level.
+    """Write an interval in brackets, followed by its level.
 
     >>> brackets("13.3 to 24.0", 0.9), brackets("above 12.0 h")
     ('[13.3, 24.0] (90%)', '[above 12.0 h]')
@@ -231,12 +231,12 @@ def money(amount: float | None, currency: str) -> str:
 
 
 def yes_no(flag: bool | None) -> str:
-    """Write a flag; nothing where it is unknown."""
+    """Write a flag; empty if it is unknown."""
     return "" if flag is None else "yes" if flag else "no"
 
 
 def loss_rule(checkpoint_minutes: float) -> str:
-    """Say how the work lost at an interruption is reckoned.
+    """Describe how the work lost at an interruption is computed.
 
     >>> loss_rule(60.0)
     'half the 60 minutes between checkpoints, or the runtime where that is shorter, times the GPUs.'

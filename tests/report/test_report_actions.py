@@ -24,7 +24,7 @@ from tests.warehouses import filled, insert
 START = dt.datetime(2026, 3, 1)
 DAY = dt.timedelta(days=1)
 FRAMES = ("clusters", "nodes", "rate_changes", "incidents", "spans", "evidence_reach")
-"""What actions are worked out from."""
+"""The tables that actions are derived from."""
 
 
 def advised(warehouse: Warehouse, cluster_id: str) -> list[Action]:
@@ -204,10 +204,10 @@ def test_the_export_that_tells_most_comes_first_and_silent_logs_last(small):
     assert [action.title.rpartition(": ")[2] for action in (kernel, gap, events)] == [
         "kernel messages", "accounting", "node events",
     ]  # fmt: skip
-    assert kernel.reason.startswith("Of all exports this tells most of what is missed: how much the checks miss")
+    assert kernel.reason.startswith("Of all exports this would show most of what is missed: how much the checks miss")
     assert gap.reason.startswith("16.0 days of the study period are in no export")
     assert f"-S {START:%Y-%m-%d} " in gap.command
-    assert "`health` has gone silent" in silent.title
+    assert "why the log `health` is silent" in silent.title
     assert "4 days before the end" in silent.reason
 
 

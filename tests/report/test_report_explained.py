@@ -64,7 +64,7 @@ def test_a_failure_stands_with_its_evidence_its_lines_and_its_probability():
         ([OUTAGE, BOOT | {"lag_seconds": -77.0}], "crashed, was reset or lost power"),
         ([OUTAGE | {"message": "Node unexpectedly rebooted"}], "crashed, was reset or lost power"),
         ([OUTAGE, BOOT | {"lag_seconds": 2400.0}], "until a boot brought it back"),
-        ([OUTAGE], "speaks for its network or slurmd"),
+        ([OUTAGE], "points to its network or slurmd"),
     ],
 )
 def test_a_lost_node_without_evidence_has_the_reason_that_other_tables_know(around, said):
@@ -82,4 +82,4 @@ def test_nothing_is_concluded_from_what_is_not_known(around):
     why = explained(LOST | {"has_coverage": None}, (), around, has_health_checks=False)["Why"]
     assert (NOT_SEEN in why) == (not around)
     assert not any(said in why for said in ("So the node", "speaks for"))
-    assert why.endswith("Health checks could tell more (docs/logs.md).")
+    assert why.endswith("Health checks could show more (docs/logs.md).")

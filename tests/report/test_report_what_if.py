@@ -197,7 +197,7 @@ def test_spares_are_counted_as_a_simulation_counts_them():
 
 
 def test_without_nodes_or_a_measured_rate_the_block_says_so():
-    assert "cannot be told" in block(ROW | {"gpus_per_node": None})
+    assert "outlook of a run is unknown" in block(ROW | {"gpus_per_node": None})
     for unknown in ({"failure_count": None, "note": HOSTILE}, {"has_enough_data": False, "note": "too little"}):
         said = block(ROW | unknown)
         assert "There is no measured rate" in said

@@ -1,5 +1,5 @@
--- What tables tell of an attempt's nodes around its end, beside evidence. One row per attempt and entry.
--- Of a failure: of its culprit, where it is known, and up to an hour away, as a node may log nothing until it is back.
+-- Entries about an attempt's nodes around its end, without evidence. One row per attempt and entry.
+-- For a failure: only its culprit, if known, and up to an hour away, because a node may log nothing until it is back.
 with asked as ({{ attempts }}),
 
 ends as (
@@ -16,7 +16,7 @@ ends as (
     where asked.culprit_node_id is null
 ),
 
--- The place tells what says most.
+-- `place` ranks the entries, the most informative first.
 entries as (
     select
         ends.*, 1 as place, 'outage' as kind, outages.started_at as observed_at, outages.ended_at as until_at,
@@ -35,7 +35,7 @@ entries as (
     anti join marts.fct_failure_evidence as evidence using (cluster_id, attempt_id, event_id)
     where
         not events.is_repeat
-        -- A node that is repaired boots late.
+        -- A repaired node boots late.
         and epoch(events.observed_at) - epoch(ends.ended_at)
         between -ends.reach and case events.check_name when 'boot' then 72 * ends.reach else ends.reach end
     union all
@@ -64,7 +64,7 @@ select
     ) as has_kernel_log
 from entries
 left join marts.dim_nodes as nodes using (cluster_id, node_id)
--- A reason stands in the outage and in an event: the outage tells when it ended.
+-- An outage and an event may have the same reason: keep the outage, which has an end.
 qualify
     row_number() over (
         partition by cluster_id, attempt_id, node_id, coalesce(message, check_name), kind = 'ticket'

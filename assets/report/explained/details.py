@@ -1,4 +1,4 @@
-"""What the page's script shows of one failure, or of one node, when its address asks for it."""
+"""The details of one failure, or of one node, which the page's script shows at its address."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assets.report.wording import job_name
 
 NO_EVIDENCE = "no critical sign of a fault lies in the window around the end."
 MIN_SHARED = 16
-"""Texts from so many characters on stand once in a page, and rows have their places."""
+"""Texts of at least so many characters are stored once in a page, and rows hold their index."""
 EVIDENCE = (
     Col("Seen at (UTC)", "observed_at", second),
     Col("Node", "node_name"),
@@ -40,9 +40,9 @@ ATTEMPTS = (
 
 
 def failure_details(data: ClusterData) -> dict[str, Any]:
-    """Give what the page's script shows of one failure (its explanation, evidence, the attempts of its job) or node.
+    """Return the details of each failure (its explanation, evidence, the attempts of its job) and node.
 
-    Long texts (files, checks, messages) repeat: they stand once in a list, and the rows have their places in it.
+    Long texts (files, checks, messages) repeat: they are stored once in a list, and the rows hold their index.
     """
     texts: dict[str, int] = {}
 

@@ -1,7 +1,7 @@
 """Why an attempt failed: what decided it, what else was considered, what it cost and what to do.
 
-Each text is for a colleague who did not see it happen. A number is given as it was published, and nothing is judged
-again here, save what the tables tell of a lost node that left no evidence.
+Each text is for a colleague who did not see the failure. Numbers are as published, and nothing is judged again here,
+except what the tables show about a lost node that left no evidence.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def parts_of_failure(
         _what_happened(failure, where),
         " ".join([rule, *_why(failure, evidence, around, cluster)]),
         considered(failure, evidence, where),
-        "an unknown number of GPU-hours: accounting does not tell its GPUs"
+        "an unknown number of GPU-hours: accounting does not show its GPUs"
         if failure["lost_gpu_hours"] is None
         else f"{short(failure['lost_gpu_hours'])} GPU-hours: {loss_rule(cluster['checkpoint_minutes'])}",
         _what_to_do(failure, node),
@@ -66,7 +66,7 @@ def parts_of_failure(
 
 
 def line_of(row: Row) -> str:
-    """Name the line of a file that tells of a row."""
+    """Name the file and the line of a row."""
     if not row["source_path"]:
         return "an unknown file"
     return f"{printable(row['source_path'], 120)}, line {whole(row['source_line_number'])}"
@@ -80,7 +80,7 @@ def run_words(attempt: Row) -> str:
     """
     if attempt["node_count"] == 0:
         return "never ran"
-    # Of an attempt that still runs only the exposure is known.
+    # An attempt that still runs has only an exposure.
     seconds = attempt.get("exposure_seconds") if attempt["runtime_seconds"] is None else attempt["runtime_seconds"]
     ran = "for an unknown time" if seconds is None else duration(seconds / 3600) if seconds else "0 s"
     return f"ran {ran} on {nodes(attempt['node_count'])} with {gpus(attempt['gpu_count'])}"
@@ -103,7 +103,7 @@ def lag_words(seconds: float) -> str:
     amount = abs(seconds)
     if amount < 1:
         return "at the end"
-    # From two of a unit on it is used.
+    # A unit is used from 2 on.
     unit, size = max(
         ((name, size) for name, size in UNITS.items() if amount >= 2 * size or size == 1), key=itemgetter(1)
     )
@@ -111,7 +111,7 @@ def lag_words(seconds: float) -> str:
 
 
 def event_words(event: Row) -> str:
-    """Say what one event is: who saw it, when, where, and in which line.
+    """Describe one event: who saw it, when, where, and in which line.
 
     >>> seen = {"check_name": "xid", "node_name": "n7", "lag_seconds": -9.0, "message": "Xid 79", "source_path": None}
     >>> event_words(seen | {"source": "kernel"})
@@ -132,7 +132,7 @@ def event_words(event: Row) -> str:
 
 
 def entry_words(entry: Row) -> str:
-    """Say what a row of `around` is."""
+    """Describe a row of `around`."""
     if entry["kind"] == "event":
         return event_words(entry)
     where, when = printable(entry["node_name"]), lag_words(entry["lag_seconds"])
@@ -147,12 +147,12 @@ def entry_words(entry: Row) -> str:
 
 
 def entries_words(around: Sequence[Row]) -> str:
-    """Say what the most telling rows of `around` are, in the order of time."""
+    """Describe the most important rows of `around`, in the order of time."""
     return " ".join(f"{entry_words(entry)}." for entry in sorted(around[:MAX_ENTRIES], key=itemgetter("lag_seconds")))
 
 
 def considered(failure: Row, evidence: Sequence[Row], where: str) -> str:
-    """Say which other evidence there was, and why it did not give the cause."""
+    """Describe the other evidence, and why it did not give the cause."""
     if not evidence:
         return "No critical sign of a fault lies in the window around the end."
     first, others = evidence[0], evidence[1:]
@@ -210,24 +210,24 @@ def _why(failure: Row, evidence: Sequence[Row], around: Sequence[Row], cluster: 
 
 
 def _without_evidence(failure: Row, around: Sequence[Row], cluster: Row) -> list[str]:
-    """Say what the tables tell of a node that Slurm lost, and what that speaks for."""
+    """Describe what the tables show about a node that Slurm lost, and the likely reason."""
     texts = [entries_words(around)] if around else []
     outage: Row = next((entry for entry in around if entry["kind"] == "outage"), {})
     back_at = outage.get("until_at")
     boots = [entry for entry in around if entry["check_name"] == "boot"]
     if any(entry["lag_seconds"] <= 0 for entry in boots) or REBOOTED in (outage.get("message") or ""):
-        texts.append("So the node started anew: it crashed, was reset or lost power, and logged nothing before.")
+        texts.append("So the node restarted: it crashed, was reset or lost power, and logged nothing before.")
     elif any(back_at is None or entry["observed_at"] <= back_at for entry in boots):
         texts.append("So the node hung, or lost power or its network, until a boot brought it back.")
     elif back_at and outage["has_kernel_log"]:
-        texts.append("Its kernel log has no boot around that time, which speaks for its network or slurmd.")
+        texts.append("Its kernel log has no boot around that time, which points to its network or slurmd.")
     if not texts:
-        texts.append(f"{NOT_SEEN}: no table tells of anything around the end.")
+        texts.append(f"{NOT_SEEN}: no table shows anything around the end.")
     missing = [name for column, name in LOGS.items() if not cluster[column]]
     if missing:
-        texts.append(f"{sentence(', '.join(missing))[:-1]} could tell more (docs/logs.md).")
+        texts.append(f"{sentence(', '.join(missing))[:-1]} could show more (docs/logs.md).")
     elif failure["has_coverage"] is False:
-        texts.append("No health check ran there in those minutes, so that none failed proves nothing.")
+        texts.append("No health check ran there in those minutes, so the absence of failed checks proves nothing.")
     return texts
 
 
@@ -240,7 +240,7 @@ def _what_to_do(failure: Row, node: Row | None) -> str:
 
 
 def reason_to_avoid(node: Row) -> str:
-    """Say why a job should not run on a node; empty where nothing speaks against it."""
+    """Return why a job should not run on a node; empty if there is no reason."""
     if node["open_since"] is not None and not node["open_is_planned"]:
         return "out of service"
     return {"lemon": "a lemon", "watch": "on the list of nodes to watch"}.get(node["verdict"], "")

@@ -1,4 +1,4 @@
-"""What is known of a node: what it is, what the lemon list says of it, what it cost, what to do, and its history."""
+"""The facts about a node: what it is, its verdict, failures and outages, what to do, and its history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parts_of_node(node: Row) -> list[Part]:
         for kind, name in OUTAGES.items()
         if node[f"{kind}_outage_count"]
     ]
-    verdict = "nothing is known of its use" if node["verdict"] is None else lemon_words(node)
+    verdict = "its use is unknown" if node["verdict"] is None else lemon_words(node)
     window = f" ({day(node['window_start_date'])} to {day(node['window_end_date'])})" if node["reasons"] else ""
     parts = [
         ("Node", ", ".join([f"{printable(node['node_name'])} with {gpus(node['gpu_count'])}", *places])),
@@ -53,5 +53,5 @@ def parts_of_node(node: Row) -> list[Part]:
 
 
 def blamed(node: Row) -> str:
-    """List the causes of the incidents of a node in all records, with their counts; empty where it has none."""
+    """List the causes of the incidents of a node in all records, with their counts; empty if it has none."""
     return ", ".join(f"{cause['label']} ({cause['count']})" for cause in node["causes"] or [])

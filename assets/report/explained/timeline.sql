@@ -1,4 +1,4 @@
--- What a node went through, the latest first. One row per node and entry.
+-- The history of a node, the latest entry first. One row per node and entry.
 with asked as ({{ nodes }}),
 
 entries as (

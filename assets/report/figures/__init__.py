@@ -1,4 +1,4 @@
-"""The figures of the report, by the name that templates call them: charts over rows, in Vega-Lite's own words."""
+"""The figures of the report, by the name that templates use for them: charts over rows, in Vega-Lite."""
 
 from __future__ import annotations
 

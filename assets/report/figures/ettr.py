@@ -35,9 +35,9 @@ PARTS = {
     "Progress": "productive", "Checkpoint writes": "write", "Restarts": "restart", "Work lost": "lost_work",
     "Waiting": "queue",
 }  # fmt: skip
-"""Stems of the columns that hold the hours of a part and its share."""
+"""Stems of the columns with the hours of a part and its share."""
 MARK = "#111111"
-"""Not the ink of a theme: it lies on pale bars in each."""
+"""Not the ink of a theme: the bars below it are pale in all themes."""
 SHADES = dict(zip(PARTS, palette.PARTS_OF_TIME, strict=True))
 
 MINUTES = (5, 10, 15, 30, 45, 60, 90, 120, 180, 240, 360, 480)
@@ -73,7 +73,7 @@ def parts_of_time(data: ClusterData) -> Figure | None:
         "ettr",
         "Where the time of long runs went, by run size",
         f"Stacked bars at {plural(len(rows), 'size')}: the shares of progress, checkpoint writes, restarts, lost work "
-        "and waiting, with a mark where the failure rate lets progress end. The tables below hold every value.",
+        "and waiting, with a mark at the ETTR that the failure rate predicts. The tables below hold every value.",
         bars,
         {"size": "Size", "part": "Part", "percent": "Share (%)", "hours": "Hours"},
         [
@@ -101,7 +101,7 @@ def position(value: float, values: Sequence[float]) -> float:
 
 
 def ettr_grid(data: ClusterData) -> Figure | None:
-    """Shade what the largest of the cluster's own sizes can expect, and draw the line of the target for each."""
+    """Shade the expected ETTR of the largest of the cluster's own sizes, and draw the target line of each size."""
     plans = data.rows("checkpoint_plans")
     if not plans or not plans[0]["node_count"]:
         return None
@@ -146,7 +146,7 @@ def _off_the_grid(mine: Row) -> str:
 
 
 def _layers() -> list[Spec]:
-    """Draw cells that are all alike, the lines of the target, and the cluster's own rate with its limits."""
+    """Draw equal cells, the lines of the target, and the cluster's own rate with its limits."""
     x, y = (
         {
             "title": title,
@@ -182,7 +182,7 @@ def _layers() -> list[Spec]:
 
 
 def _line(plan: Row, target: float, costs: dict[str, float]) -> list[Row]:
-    """Place the longest interval that reaches the target at each rate, those inside the grid."""
+    """Place the longest interval that reaches the target at each rate, if it is inside the grid."""
     longest = longest_minutes(plan["node_count"] * np.array(RATES) / 1000, target, **costs)
     places = [(y, position(value, MINUTES)) for y, value in enumerate(longest.tolist()) if not math.isnan(value)]
     inside, size = [(x, y) for y, x in places if -0.5 <= x <= len(MINUTES) - 0.5], gpus(plan["gpu_count"])
@@ -190,7 +190,7 @@ def _line(plan: Row, target: float, costs: dict[str, float]) -> list[Row]:
 
 
 def _marked(mine: Row) -> list[Row]:
-    """Place the cluster's own rate and its limits, those inside the grid."""
+    """Place the cluster's own rate and its limits that are inside the grid."""
     places = {end: position(mine[RATE + end], RATES) for end in ("", "_low", "_high") if mine.get(RATE + end)}
     inside = {end: place for end, place in places.items() if -0.5 <= place <= len(RATES) - 0.5}
     if "" not in inside:

@@ -151,7 +151,7 @@ def shares(data: ClusterData, key: str) -> Figure | None:
         key,
         f"{SHARES[key]}: share of attempts and of GPU time",
         "Paired bars: share of attempts and share of GPU time. "
-        f"Most attempts: {largest['name']}, {share(largest['attempt_ratio'])}. The table beside it holds every value.",
+        f"Most attempts: {largest['name']}, {share(largest['attempt_ratio'])}. The table next to it holds every value.",
         bars,
         {"name": "Name", "measure": "Share of", "percent": "Share (%)"},
         [
@@ -181,7 +181,7 @@ def shapes(data: ClusterData) -> Figure | None:
         intervals(drawn, "Weibull shape", around_one=True),
         {"step": 26},
         f"Dots: shape. Lines: {level_of(rows)} limits. Dashed: shape 1, a constant rate; below, it falls with age, "
-        "which a mixture of good and bad nodes also looks like; above, it rises.",
+        "which a mixture of good and bad nodes also shows; above, it rises.",
     )
 
 
@@ -203,12 +203,12 @@ def ratios(data: ClusterData) -> Figure | None:
         "ratios",
         "Ratios of failure rates, counted as incidents",
         f"One dot per comparison with its interval, about the line where both rates are equal. {whole(differ)} of "
-        f"{whole(len(rows))} intervals leave equality out. The table below holds every value.",
+        f"{whole(len(rows))} intervals exclude equality. The table below holds every value.",
         drawn,
         {"label": "Comparison", "value": "Ratio", "low": "Lower limit", "high": "Upper limit", "rests": "Incidents"},
         intervals(drawn, "ratio of the rates", around_one=True),
         {"step": 26},
         f"Dots: ratio. Lines: {level_of(rows)} limits. Numbers: incidents on both sides. Dashed: equal rates; left of "
-        "it the first named rate is the lower one, and about one in "
+        "it the rate named first is lower. About one in "
         f"{whole(1 / (1 - (rows[0]['confidence_level'] or 0.9)))} lines misses it by chance.",
     )

@@ -15,7 +15,7 @@ SECOND_ORDER = "second order"
 
 
 def losses(data: ClusterData) -> Figure | None:
-    """Draw what failed attempts lost by cause, and what was lost in second order."""
+    """Draw the losses of failed attempts by cause, and the losses in second order."""
     sizes = [row for row in data.rows("losses_by_size", is_total=False) if row["has_loss"]]
     sizes = [row for row in sizes if row["expected_lost_gpu_hours"]]
     if not sizes:

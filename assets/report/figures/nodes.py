@@ -16,7 +16,7 @@ SHADES = {
     "planned out": palette.CAUSES["planned"],
     "unknown": palette.OTHER,
 }
-"""What takes node-hours out of service, or hides whether they were in service."""
+"""States of node-hours that were not, or not surely, in service."""
 
 
 def places(data: ClusterData, place_kind: str) -> Figure | None:

@@ -85,7 +85,7 @@ def over_time(data: ClusterData) -> Figure | None:
 
 
 def _key(marks: list[Row]) -> str:
-    """Say what the upright lines are, of the kinds that there are."""
+    """Describe the upright lines of the kinds in use."""
     kinds = {mark["kind"] for mark in marks}
     return "".join(f" {look}: {MARKS[kind][0].lower()}." for kind, look in LOOKS.items() if kind in kinds)
 
@@ -139,7 +139,7 @@ def _time(day: dt.date) -> str:
 
 
 def _spans(days: Days) -> dict[dt.date, int]:
-    """Give each run of days without a gap a number."""
+    """Give a number to each run of days without a gap."""
     spans: dict[dt.date, int] = {}
     for day in days:
         before = max(spans, default=day)
@@ -148,7 +148,7 @@ def _spans(days: Days) -> dict[dt.date, int]:
 
 
 def _stacks(days: Days, shades: dict[str, str]) -> list[Row]:
-    """Pile the causes of each day up, those of the legend's end lowest."""
+    """Stack the causes of each day, the last of the legend lowest."""
     rows, spans = [], _spans(days)
     for day, causes in days.items():
         rates = dict.fromkeys(shades, 0.0)
@@ -166,7 +166,7 @@ def _stacks(days: Days, shades: dict[str, str]) -> list[Row]:
 
 
 def _totals(days: Days, all_days: Row) -> list[Row]:
-    """Give the rate of all causes together on each day, with limits at the dispersion of the whole study period."""
+    """Return the rate of all causes together on each day, with limits at the dispersion of the whole study period."""
     seen = all_days.get("failure_count")
     dispersion = max(1.0, (all_days["failure_variance"] or seen) / seen) if seen else 1.0
     counts = [sum(row["failure_count_30d"] for row in causes) for causes in days.values()]
@@ -186,9 +186,9 @@ def _totals(days: Days, all_days: Row) -> list[Row]:
 
 
 def with_lanes(marks: list[Row], first: dt.date, last: dt.date) -> list[Row]:
-    """Put every label into the lowest lane where it covers no other one; those near the right end run leftwards.
+    """Put every label into the lowest free lane; labels near the right end run leftwards.
 
-    A label that no lane has room for is not written: its line stays, and the table beside the chart names it.
+    A label that no lane has room for is not written: its line stays, and the table next to the chart names it.
 
     >>> days = [{"day": dt.date(2026, 1, 1), "label": "driver"}, {"day": dt.date(2026, 1, 2), "label": "disk"}]
     >>> [mark["lane"] for mark in with_lanes(days, dt.date(2026, 1, 1), dt.date(2026, 2, 1))]
@@ -210,7 +210,7 @@ def with_lanes(marks: list[Row], first: dt.date, last: dt.date) -> list[Row]:
 
 
 def marks_of(data: ClusterData) -> list[Row]:
-    """List what happened when, the checks of one day together."""
+    """List the marks of the chart by day; the checks of one day are one mark."""
     marks = []
     introduced = data.rows("check_introductions", is_introduction=True)
     for day, rows in groupby(introduced, key=lambda row: row["first_reported_at"].date()):

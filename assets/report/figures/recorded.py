@@ -70,9 +70,9 @@ def recorded_causes(data: ClusterData) -> list[Row]:
 
 
 def change_of_records(data: ClusterData) -> Change:
-    """Say what a cluster of which records alone are known has of them."""
+    """Describe the records of a cluster that has only recorded failures."""
     of_all, causes = data.row("recorded", kind="all"), data.rows("recorded", kind="cause")
-    said = f"No accounting: of jobs nothing is known. The site recorded {_counted(of_all)}{_most(causes)}."
+    said = f"No accounting: the jobs are unknown. The site recorded {_counted(of_all)}{_most(causes)}."
     return Change(said, "no accounting", plural(of_all["recorded_count"], "recorded failure"))
 
 
@@ -88,7 +88,7 @@ def tiles_of_records(data: ClusterData) -> tuple[Tile, ...]:
     limits = f"[{limits_of(found, RATE).replace(' to ', ', ')}]" if has_rate and found[RATE] else ""
     is_down_known = has_rate and found["down_unit_days"] is not None
     down = share(found["down_unit_days"] / found["unit_days"]) if is_down_known else UNKNOWN
-    # The note says what of the time down is left out, and why it is unknown.
+    # The note says which time down is left out, or why it is unknown.
     noted = tuple(part for part in (found["note"] or "").split("; ") if part.startswith("time down"))
     repaired = f"mean {duration(of_all['repair_hours_mean'])}; of {plural(of_all['repaired_count'], 'record')}"
     return (
@@ -107,7 +107,7 @@ def tiles_of_records(data: ClusterData) -> tuple[Tile, ...]:
 
 
 def _most(causes: Sequence[Row]) -> str:
-    """Name the cause recorded most often, where one is and others are."""
+    """Name the cause recorded most often, if there are several and one leads."""
     named = [row for row in causes if row["cause"] != NOT_RECORDED]
     if len(causes) < 2 or not named or (len(named) > 1 and named[0]["recorded_count"] == named[1]["recorded_count"]):
         return ""

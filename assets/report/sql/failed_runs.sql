@@ -1,4 +1,4 @@
--- The attempts of each piece of work that infrastructure failed, the first twelve. One row per attempt.
+-- The first twelve attempts of each job run that infrastructure failed. One row per attempt.
 select
     cluster_id, run_id, job_id, attempt_number, state, started_at, ended_at, gpu_count, gpu_hours, source_path,
     source_line_number

@@ -1,6 +1,6 @@
 -- Warnings of the readers: in how many files, and on how many attempts. One row per cluster and warning.
 with in_files as (
-    -- What stands behind a colon is about the file alone.
+    -- The text after a colon concerns the file alone.
     select cluster_id, path, split_part(unnest(warnings), ':', 1) as warning
     from ops.files
 ),

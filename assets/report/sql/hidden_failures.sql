@@ -1,6 +1,6 @@
--- Suspects of hidden failures, surest first, GPUs held without use, and of each cluster how many nodes were compared,
--- which odds would have been found on the median node (unknown: none, however large), and on which share of the nodes
--- four times the odds: of the kind of ends that shows less. One row per suspect, one of idle GPUs, and one per cluster
+-- Suspects of hidden failures, the surest first; GPUs held without use; and for each cluster the compared nodes, the
+-- odds detectable on the median node (unknown: none), and the share of nodes on which four times the odds are
+-- detectable, both for the kind of ends that shows less. One row per suspect, one of idle GPUs, and one per cluster
 -- without a suspect.
 with powers as (
     select

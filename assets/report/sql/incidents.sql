@@ -1,5 +1,5 @@
--- How failures came together, each incident counted with its probability, and what they are expected to have cost, in all
--- and each of known GPU count. One row per cluster and cause, and one for all causes together.
+-- Incidents, each counted with its probability, their expected losses, and the loss per incident of known GPU count.
+-- One row per cluster and cause, and one for all causes together.
 select
     cluster_id,
     coalesce(failure_category, 'all') as failure_category,

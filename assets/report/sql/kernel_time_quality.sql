@@ -1,4 +1,4 @@
--- How exact the times of kernel messages are, where the file has the messages. One row per cluster and quality.
+-- The quality of the times of kernel messages, if the file has the messages. One row per cluster and quality.
 select
     cluster_id, 'kernel' as kind, time_quality, count(*) as row_count,
     count(*) / sum(count(*)) over (partition by cluster_id) as row_ratio

@@ -1,5 +1,5 @@
--- How the signals spread over the nodes on the last day, and how many nodes stand out by each: what figure 11 of the
--- paper shows. One row per cluster and signal; of a signal that no source tells, no node is known.
+-- Distribution of the signals over the nodes on the last day, and the nodes that stand out by each, as in figure 11 of
+-- the paper. One row per cluster and signal; a signal without a source has no known node.
 with latest as (
     select
         signals.* exclude (window_end_date),

@@ -1,5 +1,5 @@
 -- Nodes: their incidents, outages, repairs that did not hold, and the verdict on them. One row per node.
--- An incident counts once, however many jobs it ended, where its node is known and it is no likely coincidence.
+-- An incident counts once, however many jobs it ended, if its node is known and it is no likely coincidence.
 with incidents as (
     select
         suspects.*,
@@ -12,7 +12,7 @@ with incidents as (
     where suspects.is_known and suspects.incident_probability >= 0.5
 ),
 
--- A repair is under way where a ticket of the node was opened about when it went down, and is not closed.
+-- A repair is in progress if a ticket of the node was opened a day before the outage or later, and is not closed.
 outages_of_nodes as (
     select
         outages.* replace (outages.ended_at is null as is_open),
@@ -29,7 +29,7 @@ outages_of_nodes as (
             as seconds
     from marts.fct_node_outages as outages
     inner join marts.dim_clusters as clusters using (cluster_id)
-    -- a machine that a cloud did not give is no node that was out of service
+    -- a machine that a cloud did not provide is not out of service
     where outages.failure_category is distinct from 'capacity'
 ),
 
@@ -41,7 +41,7 @@ followed as (
     from incidents
 ),
 
--- A fault came back where an outage ended between two incidents of one cause.
+-- A fault came back if an outage ended between two incidents of one cause.
 relapses as (
     select
         followed.cluster_id, followed.node_id,
@@ -127,7 +127,7 @@ repairs as (
 
 select
     cluster_id, node_id, nodes.node_name,
-    -- of records of failures alone, the configured GPUs per node would be a guess
+    -- with recorded failures only, the configured GPUs per node would be a guess
     if(clusters.has_accounting or nodes.gpu_count_source = 'inventory', nodes.gpu_count, null) as gpu_count,
     clusters.has_accounting, nodes.rack, nodes.switch, nodes.nvlink_domain, nodes.position,
     repairs.last_tickets, causes.causes, losses.lost_gpu_hours,

@@ -1,4 +1,4 @@
--- Numbers with limits that are followed from one report to the next, as each of their tables calls them.
+-- Numbers with limits that are compared with the previous report, under the names of their tables.
 -- One row per number.
 with numbers as (
     select

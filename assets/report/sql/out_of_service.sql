@@ -1,4 +1,4 @@
--- Time out of service by cause, and where no rule knows the reason by its text. One row per cause or text.
+-- Time out of service by cause, or by the text of a reason that no rule knows. One row per cause or text.
 select
     outages.cluster_id,
     outages.failure_category,

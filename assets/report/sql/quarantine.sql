@@ -1,4 +1,4 @@
--- Lines kept out, by reason, with the first of each as an example. One row per cluster and reason.
+-- Quarantined lines by reason, with the first of each as an example. One row per cluster and reason.
 select
     cluster_id,
     reason,

@@ -1,4 +1,4 @@
--- Recorded failures: all of a cluster, by cause, by month, and by node or other unit. One row per cluster, kind and name.
+-- Recorded failures: all, by cause, by month, and by node or other unit. One row per cluster, kind and name.
 with failures as (
     select
         failures.cluster_id,

@@ -1,5 +1,5 @@
--- Files that are not read, not to their end or not understood, and why; where an older version of the file was read, the last moment
--- of which it tells: what rests on the file alone is unknown from then on. One row per file.
+-- Files that were refused, cut off or not understood, and why; if an older version was read, the end of its data, after
+-- which everything that rests on the file alone is unknown. One row per file.
 with older as (
     select cluster_id, version_of as path, max(last_at) as since_at
     from ops.files

@@ -1,4 +1,4 @@
--- How long nodes were out of service without a plan: finished outages and their mean hours, to the tenth of an hour.
+-- Finished unplanned outages and their mean hours, to the tenth of an hour.
 select
     cluster_id,
     count(*) as repair_count,

@@ -1,10 +1,10 @@
--- What each kind of log covers, and how much of the study period of its cluster that is. One row per cluster and kind.
+-- The coverage of each kind of log, and its share of the study period of the cluster. One row per cluster and kind.
 with spans as (
     select *, lag(to_at) over (partition by cluster_id, kind order by from_at) as previous_to_at
     from ops.spans
 ),
 
--- Of the node-days in use, how many the log could have shown a fault on.
+-- The share of the node-days in use on which the log could have shown a fault.
 seen as (
     select
         node_days.cluster_id,

@@ -1,4 +1,4 @@
--- How exact the times of accounting are. One row per cluster and quality.
+-- The quality of the times of accounting. One row per cluster and quality.
 select
     cluster_id, 'accounting' as kind, time_quality, count(*) as row_count,
     count(*) / sum(count(*)) over (partition by cluster_id) as row_ratio

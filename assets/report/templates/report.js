@@ -75,7 +75,7 @@
     document.title = page.dataset.title + " · " + root.dataset.title;
     const isOther = root.dataset.page !== name;
     root.dataset.page = name;
-    // What an address leads to is no longer folded: a section, what holds an element, or tables that it selects rows of.
+    // Unfold what an address leads to: a section, the parent of an element, or tables in which it selects rows.
     const folds = element && !pages.has(at.page) ? [...all(":scope > details", element), element.closest("details")] : [];
     for (const fold of [...folds, ...(at.filter ? all("details[data-filters~='" + CSS.escape(at.filter) + "']", page) : [])]) if (fold) fold.open = true;
     fill(page);
@@ -132,7 +132,7 @@
     return node;
   }
 
-  // Addresses of other reports begin at reports/latest; a report that is read where it is kept lies one folder deeper.
+  // Addresses of other reports begin at reports/latest; a kept report is one folder deeper.
   function reached(address) {
     const isKept = /\/publications\/[^/]+\/report\/[^/]*$/.test(location.pathname);
     return address.startsWith("../") && isKept ? "../" + address : address;
@@ -163,7 +163,7 @@
     const on = button("Next", () => update({ page: state.page + 1 }));
     const search = make("input", { type: "search", placeholder: "Search", "aria-label": "Search in: " + data.caption,
       input: () => update({ search: search.value.toLowerCase(), page: 0 }) });
-    const title = holder.closest(".told > details") ? null : make("strong", {}, data.caption);
+    const title = holder.closest(".table-block > details") ? null : make("strong", {}, data.caption);
     const picked = data.columns.findIndex((column) => column.p);
     const values = picked < 0 ? [] : [...new Set(cells.map((row) => row[picked].t))];
     const picker = values.length ? make("select", { "aria-label": data.columns[picked].name + " of: " + data.caption,
@@ -190,7 +190,7 @@
       if (state.search) rows = rows.filter((row) => row.some((cell) => (cell.t + " " + (cell.d || "")).toLowerCase().includes(state.search)));
       if (state.sort === null) return rows;
       const isNumeric = data.columns[state.sort].n, sign = state.down ? -1 : 1;
-      // What is unknown comes last either way.
+      // Unknown values come last in both orders.
       return rows.map((row) => [keyOf(row[state.sort], isNumeric), row])
         .sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b)))
         .map(([, row]) => row);
@@ -225,7 +225,7 @@
         chip.setAttribute("aria-label", "Show all, not only " + state.filter + " " + state.value);
         holder.dataset.filtered = "yes";
       } else delete holder.dataset.filtered;
-      // Rows that are wider than the page, or tall by long texts, stand as lines of "heading value".
+      // Rows that are wider than the page, or tall because of long texts, become lines of "heading value".
       if (!isLines && (scroll.scrollWidth > scroll.clientWidth || Array.from(body.rows).some((row) => row.offsetHeight > TALL))) {
         holder.classList.add("lines");
         draw();
@@ -270,10 +270,10 @@
   function fit(spec, width) {
     // A narrow screen gets shorter names and legends of one or two columns.
     const isNarrow = width < NARROW;
-    // A legend begins where the marks do, beside the names of an axis that has some.
+    // A legend begins where the marks do, next to the names of an axis.
     const isNamed = (spec.layer || []).some((layer) => layer.encoding && layer.encoding.y && (layer.encoding.y.axis || {}).labelLimit);
     const room = (isNarrow && isNamed ? 2 / 3 : 1) * width - 40;
-    // Whether names along an axis, or counts beside marks at so many places, would stand on each other.
+    // Whether names along an axis, or counts next to marks at so many places, would overlap.
     const isCrowded = (channel) => {
       const rows = Object.values(spec.datasets || {}).flat();
       const places = [...new Set(rows.map((row) => row[channel.field]).filter((place) => place !== null && place !== undefined))];
@@ -292,12 +292,12 @@
       if (isNarrow && part.axis && part.axis.tickCount) part.axis = { ...part.axis, tickCount: 4 };
       Object.entries(part).forEach(([name, value]) => { if (name !== "datasets") walk(value); });
     })(spec);
-    // Where there is no room for what was noted beside its line, the line tells it to the pointer.
+    // A note without room next to its line is shown when the pointer is on the line.
     const isRoomless = (encoding) => encoding && encoding.text && ((width < 900 && encoding.text.field === "shown")
       || ((isNarrow || isCrowded(encoding.x || {})) && ["k", "label"].includes(encoding.text.field)
         && (encoding.y || {}).type === "quantitative"));
     if (spec.layer) spec.layer = spec.layer.filter((layer) => !isRoomless(layer.encoding));
-    // Counts stand beside the last mark, which a narrow scale brings close to the edge.
+    // Counts are next to the last mark, which a narrow scale brings close to the edge.
     if (width < 900) spec.padding = { left: 5, top: 5, bottom: 5, right: 50 };
     if (isNarrow && spec.config) {
       spec.config.axis = { ...spec.config.axis, titleLimit: width - 70, labelFontSize: 11, titleFontSize: 11 };
@@ -323,7 +323,7 @@
     const drawn = vegaEmbed(box, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
     return drawn.then((result) => {
       box.dataset.chart = "drawn";
-      // The box is one picture with a text of its own; the marks inside it have none to tell.
+      // The box is one picture with a text of its own; the marks inside it have none.
       for (const part of all("svg, svg [role], svg [aria-roledescription]", box)) {
         for (const name of ["role", "aria-roledescription", "aria-label"]) part.removeAttribute(name);
       }
@@ -333,7 +333,7 @@
       });
       if (figure && !figure.querySelector(".tools")) figure.querySelector("figcaption").after(figureTools(figure, box, result.view));
     }).catch((error) => {
-      box.textContent = "This chart could not be drawn (" + error.message + "). Its numbers stand in the table.";
+      box.textContent = "This chart could not be drawn (" + error.message + "). Its numbers are in the table.";
       Promise.reject(error);
     }).finally(() => delete box.dataset.drawing);
   }
@@ -365,7 +365,7 @@
     return make("div", { class: "tools" }, swap, tool("PNG", () => image("png")), tool("SVG", () => image("svg")), numbers);
   }
 
-  // What a figure draws, as a table: the columns that it names, with three digits to read and all of them to sort by.
+  // The data of a figure as a table: the named columns, shown with three digits and sorted by all digits.
   function figureTable(name, box) {
     const columns = Object.entries(JSON.parse(box.dataset.columns)), rows = specOf(box).datasets.main;
     const isNumeric = (column) => rows.some((row) => typeof row[column] === "number");
@@ -403,7 +403,7 @@
     delete detail.dataset.drawing;
     // The reader may have chosen another failure while this one was unpacked.
     if (asked !== at) return;
-    // Of a node that failed nothing there is no history here: its row says it all.
+    // A node without failures has no history here: its row has everything.
     detail.hidden = !found && kind === "nodes";
     if (!found) {
       detail.append(make("p", { class: "note" }, "This report has no " + at.filter + " of that name."));
@@ -412,7 +412,7 @@
     const facts = make("dl", { class: "facts" });
     for (const [heading, text] of found.facts) facts.append(make("dt", {}, heading), make("dd", {}, make("bdi", {}, text)));
     detail.append(make("h3", {}, found.title), facts);
-    const tables = found.timeline ? [["The latest of its history", data.timeline, found.timeline, "no log tells of it."]] : [["Evidence", data.evidence, found.evidence, data.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
+    const tables = found.timeline ? [["The latest of its history", data.timeline, found.timeline, "no log has an entry."]] : [["Evidence", data.evidence, found.evidence, data.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
     for (const [caption, columns, rows, without] of tables) {
       if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
       const holder = make("div", { class: "table" });

@@ -1,4 +1,4 @@
-// Writes down what went wrong on the page, and what its policy refused, where a test or a curious reader finds it.
+// Records errors of the page, and what its policy refused, for tests and curious readers.
 (function () {
   const problems = [];
   function note(problem) {

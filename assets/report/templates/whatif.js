@@ -1,4 +1,4 @@
-// Ties the sliders of each cluster to the formulas. Every move writes the results anew; nothing leaves the page.
+// Connects the sliders of each cluster to the formulas. Every move updates the results; nothing leaves the page.
 (function () {
   // Three significant digits, as everywhere in the report.
   function digits(value, count = 3) {
@@ -40,7 +40,7 @@
     const percent = Math.round(100 * data.confidence_level) + "%: ";
     const page = block.closest("[data-page-id]"), results = block.querySelectorAll("[data-result]");
     const fieldOf = (slider) => slider.parentElement.querySelector("input[type=number]");
-    // How far along the slider a number stands, from 0 to 1, and the number at a place; what may be 0 is so at the start.
+    // The place of a number on the slider, from 0 to 1, and the number at a place; if 0 is allowed, it is at the start.
     const along = ({ dataset: { first, last } }, value) => Math.log(value / first) / Math.log(last / first);
     const at = (slider) => (slider.value > 0 || Number(fieldOf(slider).min) > 0
       ? Number((slider.dataset.first * (slider.dataset.last / slider.dataset.first) ** (slider.value / slider.max))
@@ -51,7 +51,7 @@
       return Object.fromEntries(said);
     }
 
-    // The scenario stands in the address behind the page: #<cluster>/<page>/gpus=4096&write=5.
+    // The scenario follows the page in the address: #<cluster>/<page>/gpus=4096&write=5.
     function fromAddress() {
       const [, said] = location.hash.split("#" + page.dataset.pageId + "/");
       form.reset();
@@ -66,7 +66,7 @@
       if (form.checkValidity() && address !== location.hash) history.pushState(null, "", address);
     }
 
-    // What `faultline plan` is to be asked; nothing where it would count other nodes.
+    // The same question to `faultline plan`; empty if it would count other nodes.
     function command(place, input, nodes) {
       const isKnown = input.rate === "measured", rate = input.rate === "own" ? input.own : 1000 * data[input.rate];
       const asked = isKnown ? place.dataset.command : "faultline plan --rate " + rate + " --gpus-per-node " + data.gpus_per_node;
@@ -95,7 +95,7 @@
       }
       const wrong = form.querySelector("input:invalid"), place = block.querySelector("[data-command]");
       const input = wrong ? null : read(), found = wrong ? null : whatIfModel.evaluate(data, input);
-      // What is no scenario has no command, no warning and no grid.
+      // An invalid scenario has no command, no warning and no grid.
       place.textContent = wrong ? "" : command(place, input, found.nodes);
       warn(input);
       grid(input);
@@ -114,7 +114,7 @@
       show("spares", input.spares ? chance(found.without_spare) : "always", input.spares ? "" : "no spare nodes are held");
     }
 
-    // As `faultline plan` warns; a rate of one's own is not of the jobs that were seen.
+    // Warn as `faultline plan` does; an own rate does not come from the jobs seen.
     function warn(input) {
       const warning = block.querySelector("[data-extrapolation]"), said = [], largest = data.largest_job_gpu_count;
       if (input && input.rate !== "own" && largest !== null && input.gpus > largest) said.push(data.extrapolation);
@@ -143,7 +143,7 @@
     return fromAddress;
   }
 
-  // A block starts when its page is opened: those of other clusters cost nothing.
+  // A block starts when its page is opened, so that those of other clusters cost nothing.
   const started = new Map();
   function wake() {
     for (const block of document.querySelectorAll("[data-page-id]:not([hidden]) [data-whatif]")) {

@@ -1,4 +1,4 @@
-// The formulas of assets/model that the sliders need, in plain numbers; a test holds both together.
+// The formulas of assets/model that the sliders need, in plain numbers; a test compares both.
 // NaN is unknown, as there. Rates are failures per node-day, durations minutes unless the name says otherwise.
 const whatIfModel = (function () {
   const MINUTES_PER_DAY = 1440;
@@ -157,7 +157,7 @@ const whatIfModel = (function () {
     return gpus < data.gpu_count ? Math.min(nodes, whole) : Math.max(nodes, whole);
   }
 
-  // spares: who finds a spare node does not wait in the queue.
+  // spares: a job that finds a spare node does not wait in the queue.
   function costsOf(input, perDay) {
     const without = probabilityWithoutSpare(perDay, input.repair_hours / 24, input.spares);
     return { restart: input.restart, write: input.write, queue: input.queue * without };
