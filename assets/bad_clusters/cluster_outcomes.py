@@ -1,4 +1,4 @@
-"""How the last refresh ended for each cluster (built, last good, no numbers): the shared query."""
+"""The shared query for each cluster's outcome of the last refresh (built, last good, no numbers)."""
 
 from pathlib import Path
 

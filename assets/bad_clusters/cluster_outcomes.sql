@@ -1,4 +1,4 @@
--- How the last refresh ended for each cluster. One row per cluster that has numbers or could not be built.
+-- Outcome of the last refresh for each cluster. One row per cluster that has numbers or could not be built.
 with failures as (
     select
         cluster_id,
@@ -11,7 +11,7 @@ with failures as (
 
 select
     cluster_id,
-    -- built: its numbers are of this refresh; last good: of an earlier one; no numbers: nothing is known of it.
+    -- built: numbers of this refresh; last good: numbers of an earlier one; no numbers: none from any refresh
     case
         when failures.cluster_id is null then 'built'
         when clusters.cluster_id is null then 'no numbers'
@@ -19,7 +19,7 @@ select
     end as cluster_end,
     coalesce(clusters.is_simulated, false) as is_simulated,
     cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden,
-    coalesce(clusters.is_stale, false) as is_stale, -- so is a cluster that was built without its newest accounting
+    coalesce(clusters.is_stale, false) as is_stale, -- also if it was built without its newest accounting
     clusters.stale_reason,
     clusters.built_at,
     clusters.data_through_at,

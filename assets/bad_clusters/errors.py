@@ -1,4 +1,4 @@
-"""Which errors rows can cause, and which are the machine's or the statement's own."""
+"""Distinguish errors that rows can cause from errors of the machine and of the statement."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _KIND = re.compile(
 
 
 def kind_of(text: str) -> str:
-    """Return the kind of error that a message of DuckDB, dbt or the system names first; it is empty if it names none.
+    """Return the kind of error that a message of DuckDB, dbt or the system names first; empty if it names none.
 
-    What follows may quote rows, which may name other kinds.
+    The rest of the message may quote rows, which may name other kinds.
 
     >>> kind_of("Conversion Error: Could not convert string 'IO Error: No space left on device'")
     'conversion'
@@ -40,29 +40,29 @@ def kind_of(text: str) -> str:
 
 
 def said_by_the_machine(text: str) -> str:
-    """Return a message in lower case if it tells of the disk or the memory, and an empty text otherwise."""
+    """Return a message in lower case if it is about the disk or the memory, and an empty text otherwise."""
     return text.lower() if kind_of(text) in _KINDS_OF_THE_MACHINE else ""
 
 
 def is_machine_error(error: Exception) -> bool:
-    """Tell whether an error is not the fault of a file: a full disk, a lost database, an interruption."""
+    """Return whether an error is not the fault of a file: a full disk, a lost database, an interruption."""
     if isinstance(error, _OF_THE_MACHINE) or is_interruption(error):
         return True
     return isinstance(error, duckdb.Error) and _NO_ROOM.search(said_by_the_machine(str(error))) is not None
 
 
 def is_of_the_files(error: Exception) -> bool:
-    """Return whether an error is an interruption, or of the disk or the database file: then nothing goes on."""
+    """Return whether an error is an interruption, or of the disk or the database file, so that the run must stop."""
     of_the_files = (*_OF_THE_MACHINE, duckdb.IOException, duckdb.SerializationException)
     return isinstance(error, of_the_files) or is_interruption(error)
 
 
 def may_be_of_rows(error: Exception) -> bool:
-    """Tell whether rows can cause an error; none causes lack of memory or a missing column."""
+    """Return whether rows can cause an error; they cannot cause lack of memory or a missing column."""
     return not (is_machine_error(error) or isinstance(error, MemoryError) or kind_of(str(error)) in _KINDS_OF_NO_ROWS)
 
 
 def described(error: Exception) -> str:
-    """Return an error in a line, with its kind."""
+    """Return an error with its kind, in one line."""
     first = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first}"[:300]

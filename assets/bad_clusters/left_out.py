@@ -1,7 +1,7 @@
 """Clusters that a run leaves out, with reasons, in `ops.cluster_failures`.
 
-Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table` and the estimates read no rows of the
-clusters that it names; the checks and the step that puts last good rows in place read it too.
+Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table` and the estimates skip the rows of
+these clusters; the checks and the step that restores last good rows read the list too.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from datetime import UTC, datetime
 import duckdb
 
 PRIVACY = "privacy"
-"""The stage of clusters whose names are to be read in another way than before."""
+"""The stage of clusters with a changed setting for names."""
 CHANGED_PRIVACY = f"""
     select cluster_id from ops.cluster_failures
     where stage = '{PRIVACY}' and run_id = (select run_id from ops.runs order by rowid desc limit 1)
 """
-"""Clusters of the last run of which nothing is published, neither numbers nor texts."""
+"""Clusters of the last run that publish nothing, neither numbers nor texts."""
 TRIAL = "trial"
 """The stage of the clusters that a trial of a failed step leaves out, until it ends."""
 LEFT_OUT = """
     select cluster_id from ops.cluster_failures
     where run_id = (select run_id from ops.runs where status = 'running' order by rowid desc limit 1)
 """
-"""The clusters that the run under way leaves out."""
+"""The clusters that the running run leaves out."""
 _CLUSTERS_TO_TRY = f"""
     select cluster_id, cluster_id in (
         select cluster_id from ops.cluster_failures
@@ -37,7 +37,7 @@ _CLUSTERS_TO_TRY = f"""
 def record_failures(
     con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
 ) -> None:
-    """Add reasons by cluster. Those of a trial end with that, also of one that was killed."""
+    """Add reasons by cluster, and remove those of earlier trials, including killed ones."""
     con.execute("delete from ops.cluster_failures where stage = ?", [TRIAL])
     now = datetime.now(UTC).replace(tzinfo=None)
     for cluster_id, reasons in sorted(failures.items()):
@@ -48,7 +48,7 @@ def record_failures(
 
 
 def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[str]]:
-    """Read the reasons of a run, by cluster."""
+    """Return the reasons of a run, by cluster."""
     rows = con.execute(
         "select cluster_id, list(reason order by failed_at, reason) from ops.cluster_failures where run_id = ?"
         " group by cluster_id order by cluster_id",
@@ -58,12 +58,12 @@ def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, l
 
 
 def running_run(con: duckdb.DuckDBPyConnection) -> str:
-    """Name the run that is under way; it is empty where there is none."""
+    """Return the id of the running run; empty if there is none."""
     run = con.execute("select run_id from ops.runs where status = 'running' order by rowid desc limit 1").fetchone()
     return str(run[0]) if run else ""
 
 
 def clusters_to_try(con: duckdb.DuckDBPyConnection, stage: str) -> tuple[list[str], list[str]]:
-    """List the clusters that the run under way has not left out, and those of them that a stage left out last time."""
+    """List the clusters that the running run has not left out, and those of them that the stage left out last time."""
     found = con.execute(_CLUSTERS_TO_TRY, [stage]).fetchall()
     return [name for name, _ in found], [name for name, was_left_out in found if was_left_out]

@@ -1,7 +1,7 @@
-"""Find the clusters at fault where a step fails: try it again, in place, on the rows of some clusters.
+"""Find the clusters that make a step fail: repeat the step, in place, on the rows of some clusters.
 
-A step is dbt's build or an estimate. In a trial the other clusters are left out by rows of stage `trial`. What a trial
-writes into the tables of the step stays there until the step is built again; nothing is published before that.
+A step is dbt's build or an estimate. In a trial, rows of stage `trial` leave out the other clusters. The tables keep
+the rows of a trial until the step is built again; nothing is published before that.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def leave_out_bad_clusters(
     attempt: Callable[[], object],
     explain: Callable[[Exception], str] = described,
 ) -> list[str]:
-    """Find the clusters on whose rows a step fails, and leave them out of the run that is under way.
+    """Leave out of the running run the clusters with rows on which a step fails, and return them.
 
-    The step has raised `error`; `attempt` runs it again on the clusters that the run does not leave out, and `explain`
-    turns an error into the reason that is recorded. No cluster is returned if it is the step's own error.
+    The step has raised `error`; `attempt` repeats it on the clusters that the run does not leave out, and `explain`
+    turns an error into the recorded reason. No cluster is returned if the error is the step's own.
     """
     if not may_be_of_rows(error):
         return []
@@ -51,11 +51,11 @@ def find_bad_clusters(
     error: Exception,
     left_out_before: Sequence[str] = (),
 ) -> dict[str, Exception]:
-    """Find every cluster on whose rows alone a step fails, where it has failed on those of all; return their errors.
+    """Return the clusters on whose rows alone a step fails, with their errors.
 
-    `attempt` tries the step on some clusters, and `error` is that on all. If the step works without those that the last
-    publication was made without, only they are searched. There is none if no cluster fails alone, or if all do: leaving
-    out a cluster is no help then. An error of a trial that rows cannot cause is raised.
+    `attempt` tries the step on some clusters; `error` is the error on all of them. If the step works without the
+    clusters that the last publication left out, only these are searched. The result is empty if no cluster fails alone,
+    or if all do, because leaving one out does not help then. An error of a trial that rows cannot cause is raised.
     """
 
     def error_on(group: Sequence[str]) -> Exception | None:
@@ -68,7 +68,7 @@ def find_bad_clusters(
         return None
 
     def search(group: Sequence[str], *, must_fail: bool) -> dict[str, Exception]:
-        # A cluster is at fault only if it was tried alone: rows of two clusters may fail together and in no other way.
+        # A cluster is at fault only if it fails alone: rows of two clusters may fail only together.
         if len(group) == 1 or not must_fail:
             own = error_on(group)
             if own is None or len(group) == 1:
@@ -81,7 +81,7 @@ def find_bad_clusters(
         return {}
     others = [cluster_id for cluster_id in clusters if cluster_id not in left_out_before]
     if left_out_before and others and error_on(others) is None:
-        # One of several may be well again; a single one is at fault without a further trial.
+        # One of several may work again; a single one is at fault without a further trial.
         found = search(left_out_before, must_fail=True) if len(left_out_before) > 1 else {}
         return found or dict.fromkeys(left_out_before, error)
     found = search(clusters, must_fail=True)

@@ -1,1 +1,1 @@
-"""What `faultline export --public` leaves out: columns by name, and in SQL which cells are hidden."""
+"""Rules of `faultline export --public`: the columns that it leaves out, and the SQL for hidden cells."""

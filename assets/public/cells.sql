@@ -1,6 +1,6 @@
--- Whether enough users stand behind each cell of the public tables: a cluster, or what one split of it holds.
--- A cell is there if anything may be in it, and counts the users of the rows that its numbers add up.
--- A cell of fewer than five users is hidden. A total would give it away, so the smallest of the others is hidden too.
+-- Whether enough users are behind each cell of the public tables. A cell is a cluster, or one part of a split of it.
+-- Every cell that may hold anything is listed, with the number of users of the rows behind its numbers.
+-- A cell of fewer than five users is hidden. A total would reveal it, so the smallest of the others is hidden too.
 create temp table public_cells as
 with exposed as (
     select
@@ -51,7 +51,7 @@ members as (
     from marts.fct_attempts
     where is_terminal
     union all by name
-    -- What ran across a gap of accounting was seen in its first and last month; in those between perhaps not.
+    -- Attempts across a gap of accounting were seen in their first and last month, but perhaps not between.
     select distinct
         'started' as kind,
         cluster_id,
@@ -126,8 +126,8 @@ parts as (
     from members
 ),
 
--- Accounts and sizes may be unknown, and that is a part; the others have no part where they say nothing.
--- Sizes are added up above and below 128 GPUs as well.
+-- Unknown accounts and sizes are a part of their own; an unknown value of another split has no part.
+-- Sizes are also summed above and below 128 GPUs.
 counted as (
     select
         kind,
@@ -147,7 +147,7 @@ counted as (
     group by kind, cluster_id, split, part
 ),
 
--- Without their nodes attempts are in the hours by size and not in the node-days of all: the two would tell of them.
+-- Attempts without known nodes are in the hours by size but not in all node-days: the difference would reveal them.
 judged as (
     select
         *,
@@ -170,7 +170,7 @@ judged as (
     from counted
 )
 
--- Where hours are hidden, what is computed of failures and hours would tell of them.
+-- If hours are hidden, rates computed from failures and hours would reveal them.
 select
     kind,
     cluster_id,

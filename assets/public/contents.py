@@ -1,4 +1,4 @@
-"""What text columns hold: names of persons, words that people wrote, text of logs, or nothing of the kind."""
+"""The content of text columns: names of persons, words that people wrote, text of logs, or none of these."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Content = Literal["person", "free text", "log text", "none"]
 
 @cache
 def contents() -> dict[str, Content]:
-    """Read what each listed column holds, by `COLUMN` or `TABLE.COLUMN`."""
+    """Return the content of each listed column, by `COLUMN` or `TABLE.COLUMN`."""
     listed = yaml.safe_load(Path(__file__).with_name("contents.yml").read_text(encoding="utf-8"))
     return {column: cast(Content, content) for content, columns in listed.items() for column in columns}
 
 
 def content_of(table: str, column: str) -> Content | None:
-    """Return what a column of a table, or of a query of the report, holds; None for one that is not listed.
+    """Return the content of a column of a table, or of a query of the report; None if it is not listed.
 
     >>> content_of("fct_node_outages", "reason"), content_of("fct_attempts", "account"), content_of("runs", "status")
     ('free text', 'person', 'none')

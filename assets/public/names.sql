@@ -1,5 +1,5 @@
--- Names of clusters and accounts outside. Accounts are numbered at random, anew in each export: an order by name or by
--- losses would tell of both.
+-- Public names of clusters and accounts. Each export numbers accounts at random again, because an order by name or by
+-- losses would reveal both.
 create temp table public_names as
 select
     cluster_id,
