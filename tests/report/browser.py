@@ -1,4 +1,4 @@
-"""A browser without a window, driven by its own protocol: opens pages, clicks, measures."""
+"""A headless browser, driven by its own protocol: opens pages, clicks, measures."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ LEAVING = {
     "Execution context was destroyed.",
     "Cannot find context with specified id",
 }
-"""What the browser answers to a script of a page that is just being left for another one."""
+"""Errors of the browser for a script of a page that is being left for another one."""
 
 
 class PageLeft(Exception):
-    """The page of a script was left before the script had an answer."""
+    """The page was left before its script returned."""
 
 
 class Tab:
@@ -47,7 +47,7 @@ class Tab:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send a command and return its answer; what the page reports meanwhile is kept."""
+        """Send a command and return its answer; keep what the page reports meanwhile."""
         self.number += 1
         self.connection.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
@@ -75,7 +75,7 @@ class Tab:
         return answer["result"].get("value")
 
     def show(self, width: int, height: int = 900, scheme: str = "light", media: str = "") -> None:
-        """Set the size of the window, and what the reader prefers."""
+        """Set the size of the window, and the preferences of the reader."""
         self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
@@ -83,7 +83,7 @@ class Tab:
         self.send("Emulation.setEmulatedMedia", media=media, features=features)
 
     def open(self, address: str) -> None:
-        """Load a page and wait until it stands."""
+        """Load a page and wait until it is complete."""
         self.send("Page.navigate", url="about:blank")
         self.send("Page.navigate", url=address)
         try:
@@ -92,13 +92,13 @@ class Tab:
             raise AssertionError(f"{address} did not open: {self.problems}") from error
 
     def go(self, place: str) -> None:
-        """Follow an address inside the page, and let every figure of it be drawn."""
+        """Open an address inside the page, and draw all its figures."""
         self.run(f"location.hash = {json.dumps(place)}")
         self.run("window.faultline.drawAll()")
         self.wait("!document.querySelector('[data-drawing]')")
 
     def wait(self, condition: str, seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait until a condition of the page holds; a page that is being left, or has no document yet, holds none."""
+        """Wait until a condition of the page holds; it does not hold while the page changes or has no document yet."""
         end = time.monotonic() + seconds
         while not self._holds(condition):
             assert time.monotonic() < end, condition
@@ -113,7 +113,7 @@ class Tab:
 
 @contextmanager
 def browser(profile: Path) -> Iterator[Tab]:
-    """Start a browser with a profile of its own and end it afterwards."""
+    """Start a browser with its own profile, and end it afterwards."""
     program = next((path for path in map(shutil.which, PROGRAMS) if path), None)
     assert program, (
         "no browser to open the report in: install Debian's package `chromium` (apt-get install chromium), "
@@ -134,7 +134,7 @@ def browser(profile: Path) -> Iterator[Tab]:
 
 
 def opened(page: Path, profile: Path) -> Element:
-    """Open a page as a file and return what the browser made of it."""
+    """Open a page as a file and return the document that the browser made."""
     with browser(profile) as tab:
         tab.send("Page.navigate", url=page.resolve().as_uri())
         tab.wait("location.protocol === 'file:' && document.readyState === 'complete'")

@@ -1,4 +1,4 @@
-"""The planted clusters as rows by table: one rich and simulated, one of real kind with markup in every name."""
+"""The planted clusters as rows by table: one rich and simulated, one real with markup in every name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def attempt_row(
 
 
 def attempt_node_rows(attempts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of fct_attempt_nodes; the attempts give up their `node_ids`, which are no column of theirs."""
+    """Rows of fct_attempt_nodes; removes `node_ids` from the attempts, which have no such column."""
     return [
         {"cluster_id": attempt["cluster_id"], "attempt_id": attempt["attempt_id"], "node_id": node_id}
         for attempt in attempts
@@ -76,7 +76,7 @@ def attempt_node_rows(attempts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def failure_row(attempt: dict[str, Any], category: str, culprit: str | None, rule: str) -> dict[str, Any]:
-    """A row of fct_failures; what has no evidence is covered for every other attempt."""
+    """A row of fct_failures; without evidence, every other attempt has coverage."""
     attributed = category != "node_fail_unattributed"
     return {
         "cluster_id": attempt["cluster_id"],
@@ -185,7 +185,7 @@ def hostile_cluster() -> Tables:
 
 
 def operations() -> Tables:
-    """A run with files, skips, quarantined lines and checks, one of which failed."""
+    """A run with files, skips, quarantined lines and checks, with one failed check."""
     about = {"run_id": "run-1", "size_bytes": 1, "modified_at": START, "is_partial": False, "reader": "1"}
     about |= {"sha256": "ab12cd34ef56" * 5, "skipped": 1, "quarantined": 0, "warnings": []}
     files = [

@@ -15,7 +15,7 @@ from tests.report.reading import Element, pages, parse
 
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """A warehouse with a cluster of real kind, hostile and full of gaps, and a simulated one."""
+    """A warehouse with a real cluster, hostile and full of gaps, and a simulated one."""
     warehouse = Warehouse(path=str(tmp_path_factory.mktemp("planted") / "faultline.duckdb"))
     with warehouse.writing() as con:
         plant(con)
@@ -31,7 +31,7 @@ def query_rows(planted: Warehouse):
 
 @pytest.fixture(scope="session")
 def page(query_rows):
-    """The planted report before it is HTML."""
+    """The content of the planted report, before HTML."""
     return build(query_rows, MADE_AT)
 
 
@@ -61,7 +61,7 @@ def demo(root: Element) -> Element:
 
 @pytest.fixture(scope="session")
 def hall(root: Element) -> Element:
-    """The pages of the cluster of real kind."""
+    """The pages of the real cluster."""
     return pages(root, "hall-b")
 
 

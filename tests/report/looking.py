@@ -1,4 +1,4 @@
-"""What a reader would see at once, asked of the browser: texts on each other, cut texts, figures without data."""
+"""Scripts that find visible faults of a page in the browser: overlapping texts, cut texts, figures without data."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ OVERLAPS = """(() => {
     if (node.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_PRECEDING) continue;
     const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left);
     const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
-    const told = [node, other].map((text) => text.textContent.trim().slice(0, 50)).join(' / ');
-    if (wide > 2 && high > 3) found.push(told);
+    const both = [node, other].map((text) => text.textContent.trim().slice(0, 50)).join(' / ');
+    if (wide > 2 && high > 3) found.push(both);
   }
   return found.slice(0, 5);
 })()"""
-"""Texts whose boxes lie on each other, among those that are seen."""
+"""Visible texts with overlapping boxes."""
 CUT = """(() => {
   const wide = document.documentElement.scrollWidth - window.innerWidth;
   const outside = Array.from(document.querySelectorAll('article:not([hidden]) .chart svg text')).filter((text) => {
@@ -34,12 +34,12 @@ CUT = """(() => {
     .filter((table) => table.scrollWidth > table.clientWidth + 1).map((table) => table.ariaLabel);
   return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : [...outside, ...tables].slice(0, 5);
 })()"""
-"""What is wider than the window, labels that leave their chart, and tables that leave the page."""
+"""Elements wider than the window, labels outside their chart, and tables outside the page."""
 BARE = """Array.from(document.querySelectorAll('article:not([hidden]) figure .chart')).filter((box) => {
   const marks = box.querySelectorAll('svg .role-mark :is(path, rect, line, text, image)');
   return !box.closest('details:not([open])') && !(box.dataset.chart === 'drawn' && marks.length);
 }).map((box) => box.id)"""
-"""Figures that show nothing."""
+"""Empty figures."""
 LOST = """(() => {
   const known = new Set(Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId));
   return Array.from(document.querySelectorAll('a[href^="#"]'), (link) => decodeURIComponent(link.hash.slice(1)))
@@ -72,4 +72,4 @@ SWAPPED = """(() => {
   swaps.forEach((button) => button.click());
   return [swaps.length - drawn, Math.min(cells - drawn, 0)];
 })()"""
-"""Figures without a button that turns them into a table, and tables that are then missing."""
+"""Figures without a button that turns them into a table, or without the table after it."""

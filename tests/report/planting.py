@@ -1,6 +1,6 @@
-"""A small warehouse for the tests: a cluster of real kind, hostile and full of gaps, and a simulated, rich one.
+"""A small warehouse for the tests: a real cluster, hostile and full of gaps, and a rich, simulated one.
 
-Attempts are planted with a fixed seed and the rest follows from them, so that the page can be checked by adding up.
+Attempts are planted with a fixed seed and the rest is derived from them, so that tests can check sums on the page.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ RATE = "failures_per_1000_node_days"
 
 
 def data_of(query_rows: QueryRows, **changed: Any) -> ClusterData:
-    """Give what the report knows of the simulated cluster, the rows of some queries changed."""
+    """Return the data of the simulated cluster, with changed rows of some queries."""
     known = QueryRows({**query_rows, **changed})
     return ClusterData(known, next(row for row in known["clusters"] if row["cluster_id"] == "demo"))
 
 
 def section_of(data: ClusterData, page: str, key: str) -> Element:
-    """Write a page of a cluster, and read one section of it."""
+    """Write a page of a cluster, and return one section of it."""
     (found,) = (section for section in Answer(data).write(page) if section.key == key)
     return parse(found.html)
 
 
 def screen_of(data: ClusterData) -> FirstScreen:
-    """Give a cluster's first screen."""
+    """Return a cluster's first screen."""
     return first_screen(data, MADE_AT, [], None, 36.0)
 
 
 def page_of(data: ClusterData, name: str) -> Element:
-    """Give a page of a cluster as elements."""
+    """Return a page of a cluster as elements."""
     return parse("".join(part.html for part in Answer(data).write(name)))
 
 
@@ -91,7 +91,7 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     insert_known(
         con, LOSSES.name, with_losses(of_study(con, with_sight(con, read(con, LOSSES.inputs[0])))).to_dict("records")
     )
-    # Its months are planted as if they had been seen in full.
+    # Its months are planted as fully seen.
     con.execute("update estimates.est_lost_gpu_hours set exposure = 30 where cluster_id = 'demo' and period != 'study'")
     plant_ettr(con)
     for table, rows in (lemon_rows(con) | rate_tables(con)).items():
@@ -99,7 +99,7 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
-    """Rates by cause, and the limit of one that was never seen."""
+    """Plant rates by cause, and the limit of a cause that was never seen."""
     causes = con.execute("""
         select
             cluster_id, failure_category, 0.75 * count(*) as failure_count, any_value(totals.gpu_hours) as gpu_hours,
@@ -129,7 +129,7 @@ def counted(con: duckdb.DuckDBPyConnection, cluster_id: str, above: int) -> tupl
 
 
 def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count: int, largest: int) -> None:
-    """Rates, MTTF by size and projections of one cluster, with the model's own limits."""
+    """Plant rates, MTTF by size and projections of one cluster, with the model's own limits."""
     has_enough_data = counted(con, cluster_id, -1)[1] >= 30
     about = {"cluster_id": cluster_id, "confidence_level": 0.9, "has_enough_data": has_enough_data}
     for population, above in (("all", -1), ("gpus_gt_128", 128)):
@@ -173,7 +173,7 @@ def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count:
 
 
 def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
-    """Long runs of the simulated cluster; the largest size has a single one, and nobody knows how long it waited."""
+    """Plant long runs of the simulated cluster; the largest size has a single run with an unknown waiting time."""
     rows = []
     hours = {"queue": 8.0, "restart": 0.5, "lost_work": 1.0, "write": 0.0, "productive": 38.5, "wallclock": 48.0}
     measured = {"ettr_measured": 0.0, "progress_ratio": 0.02}

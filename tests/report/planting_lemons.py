@@ -1,4 +1,4 @@
-"""What the planted warehouse says of lemons and checkpoint plans: two lemons, a fleet that cannot tell, real plans."""
+"""Planted lemons and checkpoint plans: two lemons, a fleet with too little data, real plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assets.estimates import est_checkpoint_plans, est_ettr_grid
 from assets.model.coincidence import binomial_share
 from tests.report.clusters import START
 
-REFUSAL = "only 1 failure of nodes: fewer than 10 do not tell a lemon from bad luck"
+REFUSAL = "only 1 failure of nodes: fewer than 10 may be bad luck"
 LEMONS = ("sim007", "sim021")
 FIRST_DATE = START.date()
 LAST_DATE = FIRST_DATE + dt.timedelta(days=19)
@@ -27,7 +27,7 @@ Rows = list[dict[str, Any]]
 
 
 def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
-    """Rows of the lemon tables by name, for the nodes planted."""
+    """Rows of the lemon tables by name, for the planted nodes."""
     nodes = con.execute("""
         select nodes.cluster_id, nodes.node_id, count(failures.attempt_id) as event_count
         from marts.dim_nodes as nodes
@@ -72,7 +72,7 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
 
 
 def about(cluster_id: str, node_id: str) -> dict[str, Any]:
-    """What every judged node has."""
+    """The columns that every judged node has."""
     return {
         "cluster_id": cluster_id,
         "node_id": node_id,
@@ -112,7 +112,7 @@ def judged_row(node_id: str, count: int, rank: int) -> dict[str, Any]:
 
 
 def signals_row(cluster_id: str, node_id: str, number: int, end: dt.date) -> dict[str, Any]:
-    """Signals of one node; nobody excludes nodes, and lemons stand out in codes and tickets."""
+    """Signals of one node; no job excludes nodes, and lemons stand out in codes and tickets."""
     is_lemon = node_id in LEMONS
     values = dict.fromkeys(SIGNALS, number % 3) | {
         "excl_jobid_count": None,
@@ -125,7 +125,7 @@ def signals_row(cluster_id: str, node_id: str, number: int, end: dt.date) -> dic
 
 
 def list_row(day: int, named: int, bad: int) -> dict[str, Any]:
-    """A list of the past."""
+    """A past list."""
     end = FIRST_DATE + dt.timedelta(days=day)
     row = {"cluster_id": "demo", "window_start_date": FIRST_DATE, "window_end_date": end, "confidence_level": 0.9}
     row |= {"judged_end_date": end + dt.timedelta(days=5), "named_count": named, "bad_count": bad, "judged_count": 64}

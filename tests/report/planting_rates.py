@@ -1,7 +1,7 @@
-"""Planted rates over time, changes, comparisons and what attribution is worth, with the models' own limits.
+"""Planted rates over time, changes, comparisons and the quality of attribution, with the models' own limits.
 
 The daily rates follow from the planted attempts. The simulated cluster has a check that was added, days whose
-node-days are unknown and a change of its rate; the hostile one has a single day, and nothing can be told.
+node-days are unknown and a change of its rate; the hostile one has a single day, and no result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ DAILY = """
         sum(failure_count) over month as failure_count_30d,
         0.75 * failure_count as expected_failure_count,
         sum(0.75 * failure_count) over month as expected_failure_count_30d,
-        -- Two days whose node-days nobody knows.
+        -- Two days of unknown node-days.
         if(day_date in ('2026-09-13', '2026-09-14'), null, sum(node_days) over month) as node_days_30d,
         1000 * failure_count_30d / node_days_30d as failures_per_1000_node_days_30d
     from daily
@@ -64,7 +64,7 @@ DAILY = """
 
 
 def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
-    """Rows by table; columns that the report does not read are among them."""
+    """Rows by table, including columns that the report does not read."""
     frames = {
         "marts.agg_failure_rates_daily": con.execute(DAILY).df(),
         "estimates.est_rate_changes": with_changes(_series().assign(logs=None)),
@@ -169,7 +169,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
 
 
 def _onsets() -> pd.DataFrame:
-    """A check that is noise, one that leads, one that is both, one of which nothing can be judged."""
+    """A check that is noise, one that leads, one that is both, and one that cannot be judged."""
     none = ("chance_count", "rate_variance", "interrupted_count", "interruption_chance_count")
     about = {"cluster_id": "demo", "node_days": 300.0, "hours": 720, "survived_count": 3, "failure_count": 20.0}
     rows = (
@@ -189,7 +189,7 @@ def _onsets() -> pd.DataFrame:
 
 
 def _repairs() -> pd.DataFrame:
-    """Reboots after which PCIe faults are back, parts that hold, and nodes returned untouched."""
+    """Reboots that do not cure PCIe faults, exchanged parts that do, and nodes returned untouched."""
     kinds = (("pcie", "reboot", 20, 3, 0.9), ("pcie", "exchange", 20, 30, 17.0), ("ib_link", "none", 6, 2, 0.4))
     return pd.DataFrame([
         {"cluster_id": "demo", "node_id": f"{'none' if action == 'none' else 'both'}{number}", "is_relapse": days < 30,
@@ -215,7 +215,7 @@ def _months() -> pd.DataFrame:
 
 
 def _series() -> pd.DataFrame:
-    """A rate that rises to five times itself on the eleventh of twenty days, and a cluster with a single day."""
+    """A rate that rises fivefold on the eleventh of twenty days, and a cluster with a single day."""
     days = [(START + dt.timedelta(days=number)).date() for number in range(20)]
     risen = {"days": days, "incident_probabilities": [[1.0] * 2] * 10 + [[1.0] * 10] * 10, "node_days": [40.0] * 20}
     risen["notes"] = [{"day": days[9], "text": "check dcgmi nvlink first reported"}]

@@ -1,6 +1,6 @@
-"""Reads a finished page the way a test wants it: elements, tables, text, without a browser.
+"""Read a finished page without a browser: elements, tables, text.
 
-Tables stand in the page as JSON and are laid out by its script; here they become the same elements.
+The page holds tables as JSON, which its script lays out; here they become the same elements.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _table_of(parts: dict) -> Element:
 
 
 def pages(root: Element, cluster: str) -> Element:
-    """Put all pages of one cluster together."""
+    """Return all pages of one cluster as one element."""
     found = [page for page in root.all("article") if page.attributes.get("data-cluster") == cluster]
     assert found, cluster
     return Element("pages", {}, found, list(found))
@@ -122,7 +122,7 @@ def parse(html: str) -> Element:
 
 
 def table(within: Element, caption: str) -> Element:
-    """Find the one table whose caption begins so."""
+    """Return the one table with a caption that begins so."""
     found = [element for element in within.all("table") if element.all("caption")[0].text.startswith(caption)]
     assert len(found) == 1, [element.all("caption")[0].text for element in within.all("table")]
     return found[0]

@@ -1,4 +1,4 @@
-"""What the report advises: incidents and the lemon verdict decide, one voice speaks everywhere, commands are safe."""
+"""The report's advice: it follows incidents and the lemon list, never contradicts itself, and its commands are safe."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def advised(warehouse: Warehouse, cluster_id: str) -> list[Action]:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Warehouse:
-    """A cluster of four nodes over 90 days, of which nothing is recorded yet but an inventory of half a year later."""
+    """A cluster of four nodes over 90 days with no record yet but an inventory of half a year later."""
     warehouse = filled(tmp_path)
     end = START + 90 * DAY
     cluster = {"is_simulated": False, "first_at": START, "last_at": START + 270 * DAY, "study_from_at": START}
@@ -59,7 +59,7 @@ def add(warehouse: Warehouse, table: str, **row: object) -> None:
 
 
 def strike(warehouse: Warehouse, node: str, at: dt.datetime, category: str = "pcie", attempts: int = 1) -> None:
-    """Let one incident strike a node and end so many jobs."""
+    """Add an incident that strikes a node and ends so many jobs."""
     key = {"incident_id": f"{node}-{at}"}
     probable = {"incident_probability": 0.5, "expected_lost_gpu_hours": 5.0}
     add(warehouse, "marts.fct_incidents", **key, attempt_count=attempts, failure_category=category, **probable)
@@ -83,7 +83,7 @@ def change(
     warehouse: Warehouse, category: str = "ib_link", *, before: float = 2.0, ratio: float | None = 4.0,
     limits: tuple[float, float | None] = (1.5, 9.0),
 ) -> None:  # fmt: skip
-    """Let a cause come more or less often from the sixtieth day on."""
+    """Change the rate of a cause from the sixtieth day on."""
     row = {"failure_category": category, "changed_at": START + 60 * DAY, "rate_before": before, "rate_after": 8.0}
     row |= {"ratio": ratio, "ratio_low": limits[0], "ratio_high": limits[1], "event_count": 30, "exposure": 360.0}
     add(warehouse, "estimates.est_rate_changes", **row, confidence_level=0.9)
@@ -168,7 +168,7 @@ def test_a_cause_that_grew_is_the_fleets_and_a_fall_is_none(small):
 
 
 def test_all_actions_together_promise_no_more_than_a_month_lost(small):
-    """Ten incidents of ten GPU-hours at one half each, in three months; the lemon saves 12 of the 16.7 of a month."""
+    """Ten incidents of ten GPU-hours with probability 0.5 in three months; the lemon saves 12 of 16.7 hours a month."""
     judge(small, "n2", "lemon")
     for day in range(10):
         strike(small, "n1", START + day * DAY, "ib_link")
@@ -199,7 +199,7 @@ def test_the_export_that_tells_most_comes_first_and_silent_logs_last(small):
     for kind, silent in logs.items():
         add(small, "ops.spans", kind=kind, from_at=START, to_at=START + (90 - silent) * DAY, known_by="log")
     add(small, "marts.dim_study_gaps", from_at=START + 8 * DAY, to_at=START + 24 * DAY)
-    add(small, "estimates.est_evidence_reach", statement="how much the checks miss cannot be told: no kernel log")
+    add(small, "estimates.est_evidence_reach", statement="how much the checks miss is unknown: no kernel log")
     kernel, gap, events, silent = advised(small, "c")
     assert [action.title.rpartition(": ")[2] for action in (kernel, gap, events)] == [
         "kernel messages", "accounting", "node events",
@@ -223,7 +223,7 @@ def test_the_order_is_outages_lemons_relapses_causes_sources(small):
 
 
 def contradictions(data: ClusterData) -> dict[str, set[str]]:
-    """Give nodes that one part of the report advises something about and another calls well, by what differs."""
+    """Return nodes with an action in one part of the report and a good verdict in another, by the difference."""
     nodes = {row["node_name"]: row for row in data.rows("nodes")}
     lemons = {name for name, row in nodes.items() if row["verdict"] == "lemon"}
     fine = {name for name, row in nodes.items() if row["verdict"] == "ok"}

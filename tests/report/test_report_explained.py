@@ -1,4 +1,4 @@
-"""What the panels say of a failure and of a node, in words."""
+"""The text of the panels on a failure and on a node."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""`faultline report`: every page as a file of its own, with links to the others; and the reports that are kept."""
+"""`faultline report`: every page as a file of its own with links to the others, and the list of kept reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first screen: worse than last month or not, of one population and one way of counting, and its age."""
+"""The first screen: the change since last month, one population and way of counting for all numbers, and its age."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "othe
 
 
 def demo_change(query_rows, **changed):
-    """The change of the planted cluster whose months are these."""
+    """The change of the planted cluster with these months."""
     row = {"comparison": "months", "cluster_id": "demo", "population": "all", "counted_as": "incidents"}
     rows = [row | MONTHS | changed]
     return change_of(data_of(query_rows, rate_ratios=rows))

@@ -33,7 +33,7 @@ def address(html_file: Path) -> str:
 
 @pytest.fixture
 def opened(tab: Tab, address: str) -> Iterator[Tab]:
-    """The report at its first page; what it complained of fails the test."""
+    """The report at its first page; any problem of the page fails the test."""
     tab.problems.clear()
     tab.show(1440)
     tab.open(address)
@@ -49,7 +49,7 @@ def rows(tab: Tab, selector: str) -> list[str]:
 
 
 def whole(tab: Tab, pages: Iterable[Page]) -> None:
-    """Fail at a page whose texts lie on each other or leave the window, or whose figure is not drawn or no table."""
+    """Fail at a page with texts that overlap or leave the window, or a figure that is not drawn or has no table."""
     for shown in pages:
         tab.go(shown.address)
         assert tab.run("document.documentElement.dataset.page") == shown.address
@@ -145,7 +145,7 @@ def test_a_file_for_a_spreadsheet_holds_no_formula(opened, text, written):
 
 
 def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, tmp_path):
-    """The guard itself is tried: markup and a foreign address put into the page by hand."""
+    """Test the guard itself: put markup and a foreign address into the page by hand."""
     broken = tmp_path / "broken.html"
     injected = f'{HOSTILE}{HOSTILE_SCRIPT.removeprefix("</script>")}<img src="https://192.0.2.1/beacon.png">'
     broken.write_text(html_file.read_text(encoding="utf-8").replace("</main>", f"{injected}</main>"), encoding="utf-8")

@@ -1,8 +1,8 @@
 """Reports of refreshed clusters in a real browser: every page at three widths, light and dark.
 
 The homes: the capture, the demo and a cluster with accounting only; an empty warehouse; the paper's two clusters at
-full size, or at the share `FAULTLINE_TEST_SCALE` of it. axe-core comes with axe-playwright-python, of which nothing
-else is used: `pip install --no-deps -r requirements-axe.lock.txt`.
+full size, or at the share `FAULTLINE_TEST_SCALE` of it. axe-core is the only part in use of axe-playwright-python:
+`pip install --no-deps -r requirements-axe.lock.txt`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def simulated(home: Home, *profiles: str) -> None:
 
 
 def small(home: Home) -> Path:
-    """The report of the capture, the demo, and a cluster of which only accounting is known."""
+    """The report of the capture, the demo, and a cluster with accounting only."""
     shutil.copytree(CAPTURE, home.sources / "testbed")
     shutil.copytree(CAPTURE / "sacct", home.sources / "accounting-only" / "sacct")
     simulated(home, "demo")
@@ -91,8 +91,8 @@ def opened(tab: Tab, report: Path, width: int = 1440, scheme: str = "light") -> 
     return tab.run("Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId)")
 
 
-def told(tab: Tab, pages: Iterable[str], scripts: Mapping[str, str]) -> dict[str, object]:
-    """Ask scripts of pages, and give what they found by page and question."""
+def findings(tab: Tab, pages: Iterable[str], scripts: Mapping[str, str]) -> dict[str, object]:
+    """Run scripts on pages, and return their findings by page and script."""
     found = {}
     for page in pages:
         tab.go(page)
@@ -102,13 +102,13 @@ def told(tab: Tab, pages: Iterable[str], scripts: Mapping[str, str]) -> dict[str
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_every_page_is_whole(tab, report, width, scheme):
-    assert told(tab, opened(tab, report, width, scheme), SEEN) == {}
+    assert findings(tab, opened(tab, report, width, scheme), SEEN) == {}
     assert tab.problems == []
     assert tab.run("document.documentElement.dataset.problems || ''") == ""
 
 
 def test_every_column_sorts_and_every_link_leads_somewhere(tab, report):
-    assert told(tab, opened(tab, report), {"not sorted": SORTED}) == {}
+    assert findings(tab, opened(tab, report), {"not sorted": SORTED}) == {}
     assert tab.run(LOST) == []
     assert tab.problems == []
 
@@ -120,7 +120,7 @@ def test_axe_finds_nothing(tab, report, width, scheme):
         pytest.skip("axe-core is not installed: pip install --no-deps -r requirements-axe.lock.txt")
     pages = opened(tab, report, width, scheme)
     tab.run((Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8") + "; true")
-    assert told(tab, pages, {"axe": AXE}) == {}
+    assert findings(tab, pages, {"axe": AXE}) == {}
 
 
 def test_every_report_can_be_mailed_and_is_quick(tab, report):

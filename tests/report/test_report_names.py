@@ -1,4 +1,4 @@
-"""Where a cluster hides names, none stands in the report; another cluster's stay."""
+"""If a cluster hides names, the report has none of them; those of another cluster stay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLANTED = "zebulon-planted"
 
 @pytest.fixture(scope="module")
 def named(planted):
-    """Rows in which a planted name stands wherever a person can be named, of a cluster that hides names."""
+    """Rows of a cluster that hides names, with a planted name wherever a person can be named."""
     with planted.writing() as con:
         con.begin()
         con.execute("delete from raw.clusters")
@@ -70,7 +70,7 @@ def named(planted):
 
 
 def text_columns(folder):
-    """Every published column that holds text, and every one of a query of the report, with its table or query."""
+    """Every text column of published tables and of the report's queries, with its table or query."""
     with filled(folder).reading() as con:
         described = (
             "select table_name, column_name, data_type from information_schema.columns where table_schema = 'ops'"

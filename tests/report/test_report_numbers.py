@@ -1,4 +1,4 @@
-"""What was planted stands on the pages: cells of tables, and sentences with a number, an unknown or a verdict."""
+"""Planted values on the pages: cells of tables, and sentences with a number, an unknown or a verdict."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ROWS = [
     ("demo", "together", "InfiniBand link | any GPU cause", {2: "1", 3: "50", 4: "2.00%"}),
     ("demo", "chance", "InfiniBand link", {1: "10.0% 40 of 400 failed", 2: "0.30% 6 of 2,000 completed", 3: "9.73% "}),
     ("demo", "chance", "PCIe error", {2: "unknown no attempt of these sizes", 3: "unknown", 4: "unknown"}),
-    # The first of five months has none before it, the last is not over; July's 30 failures after 12 are outside.
+    # The first of five months has none before it, the last is not over; July's 30 failures, after 12, are outside.
     ("demo", "forecasts", "2026-06", {7: "yes"}),
     ("demo", "forecasts", "2026-07", {7: "no"}),
     ("demo", "forecasts", "2026-09", {7: ""}),
@@ -91,10 +91,10 @@ ROWS = [
     ("demo", "lists", "2026-09-15", {4: "nobody was named"}),
     ("demo", "large", "All large attempts", {3: "13.3%"}),
     ("demo", "large", "The same, had lemons failed none", {3: "7.78%"}),
-    # Of 20 days the first 7 and the last 6; no node-day is known, so no share of them was seen.
+    # The first 7 and the last 6 of 20 days; no node-day is known, so no share of them was seen.
     ("demo", "covered", "health", {3: "65.0%", 4: "", 5: "1 2026-09-08 00:00 to 2026-09-15 00:00"}),
 ]
-"""Cluster, table, the beginning of the first cells of a row, and how its other cells begin by column."""
+"""Cluster, table, the beginning of the first cells of a row, and the beginning of other cells by column."""
 SAID = [
     ("demo", "nodes", "5 outages not planned on 5 nodes"),
     ("demo", "nodes", "5 outages planned on 5 nodes"),
@@ -120,11 +120,11 @@ SAID = [
     ("hall-b", "gaps", "unknown for 1 attempt (14.3%)"),
     ("demo", "gaps", "Nothing is missing"),
 ]
-"""Cluster, section and what it says."""
+"""Cluster, section, and a text in it."""
 
 
 def part_of(root: Element, chapters: dict[str, Element], cluster: str, key: str) -> Element:
-    """Find a section of a cluster; what attribution is worth stands with the methods."""
+    """Return a section of a cluster; the section on attribution is on the page Methods."""
     return root.all("section", id=f"trust-{cluster}")[0] if key == "trust" else section(chapters[cluster], key)
 
 

@@ -1,4 +1,4 @@
-"""What the page says: every section, every number with its count and exposure, unknown as a word, nothing hostile."""
+"""The content of the page: all sections, numbers with count and exposure, unknown as a word, hostile text escaped."""
 
 from __future__ import annotations
 

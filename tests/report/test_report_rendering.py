@@ -1,4 +1,4 @@
-"""The page of warehouses that hold little or nothing, the asset that writes it, and the columns it relies on."""
+"""The page of almost empty warehouses, the asset that writes it, and the columns that it requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a section makes of rows: layers that add up, and what is said where a number is missing or one-sided."""
+"""Sections from rows: layers that add up, and the text for missing or one-sided numbers."""
 
 from __future__ import annotations
 

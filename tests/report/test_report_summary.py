@@ -1,4 +1,4 @@
-"""The report in a few lines and as a picture, what changed since the one before, and the earlier ones that are kept."""
+"""The summary as text and picture, the changes since the previous report, and the list of kept reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FENCE = "`\n# [x](javascript:alert(1)) <b> www.example.org https://example.org @
 
 
 def of_first(page, **changed):
-    """The report of its first cluster alone, with something else on the first screen."""
+    """The report of its first cluster alone, with changes of the first screen."""
     chapter, first = screens_of(page)[0]
     screen = dataclasses.replace(first, **{key: value for key, value in changed.items() if key != "cluster_id"})
     shown = dataclasses.replace(chapter.pages[0], first=screen)
@@ -70,7 +70,7 @@ def test_hostile_names_stay_text(page, name):
 
 @pytest.fixture(scope="module")
 def numbers(planted):
-    """The numbers of the planted warehouse that are followed."""
+    """The numbers of the planted warehouse that are compared."""
     with planted.reading() as con:
         return read_numbers(con)
 

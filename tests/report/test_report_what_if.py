@@ -1,4 +1,4 @@
-"""The sliders answer what `assets/model` answers, over a grid of questions; their block stands in a real browser."""
+"""The sliders give the results of `assets/model` over a grid of questions, and their block works in a real browser."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ INPUTS = [
         ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02), (90.0, 0.95, 6.5)),
     )
 ][::7]  # fmt: skip
-"""Every seventh of all questions: each pair of values comes together."""
+"""Every seventh of all questions; each pair of values occurs."""
 MEANS_OUT, SPARE_COUNTS = (0.0, 0.2, 12.0, 700.0, 1_000.0, 5_000.0), (0, 1, 16, 700, 1_000, 2_000)
 SPARES = list(itertools.product(MEANS_OUT, SPARE_COUNTS))
 SHAPES = (0.3, 0.8, 1.0, 5.5, 11.9, 900.0, 40_000.0)
@@ -90,7 +90,7 @@ document.getElementById("answers").textContent = text;
 
 @pytest.fixture(scope="module")
 def starts(query_rows):
-    """What the sliders of each planted cluster start from."""
+    """The initial data of the sliders of each planted cluster."""
     return {cluster["cluster_id"]: start_of(ClusterData(query_rows, cluster)) for cluster in query_rows["clusters"]}
 
 
@@ -136,13 +136,13 @@ OF_PLAN = {
     "best_minutes": "checkpoint_minutes_optimal", "ettr": "ettr_expected_exact", "ettr_best": "ettr_optimal",
     "without_spare": "probability_without_spare", "probability": "probability_ettr_ge_target_at_checkpoint",
 }  # fmt: skip
-"""What the page says, by the keys of `faultline plan --json`; four of them have limits."""
+"""Results on the page, by the keys of `faultline plan --json`; four of them have limits."""
 WITH_LIMITS = ("mttf_hours", "interruptions", "best_minutes", "ettr")
 OF_PLAN |= {f"{name}{end}": f"{OF_PLAN[name]}{end}" for name in WITH_LIMITS for end in ("_low", "_high")}
 
 
 def model(row, question):
-    """Ask `faultline plan` what the page answers."""
+    """Return what `faultline plan` answers to a question."""
     measured = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
     if question["rate"] == "measured":
         rate = measured
@@ -169,7 +169,7 @@ def test_page_and_plan_agree_to_a_millionth(answers, case):
     compared = 0
     for question, answer in zip(INPUTS, of_page, strict=True):
         for name, value in model(MEASURED[case], question).items():
-            # What `plan` cannot tell is null in JSON, whether it is unknown or without limit.
+            # Unknown and unlimited values of `plan` are null in JSON.
             asked = (case, question, name)
             if value is None:
                 assert not math.isfinite(answer[name]), asked
