@@ -165,13 +165,13 @@ def extrapolation(gpu_count: float, largest_job_gpu_count: int | None) -> str:
     """Return a warning for a size above the largest job that ran; empty for others, or if the largest is unknown.
 
     >>> extrapolation(1024, 512)
-    'larger than any job seen (512 GPUs): an extrapolation beyond what the limits know'
+    'larger than any job seen (512 GPUs): an extrapolation that the limits do not cover'
     >>> extrapolation(512, 512), extrapolation(512, None)
     ('', '')
     """
     if largest_job_gpu_count is None or gpu_count <= largest_job_gpu_count:
         return ""
-    return f"larger than any job seen ({largest_job_gpu_count:,} GPUs): an extrapolation beyond what the limits know"
+    return f"larger than any job seen ({largest_job_gpu_count:,} GPUs): an extrapolation that the limits do not cover"
 
 
 def sentence(text: str) -> str:

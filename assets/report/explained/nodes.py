@@ -44,7 +44,7 @@ def parts_of_node(node: Row) -> list[Part]:
         ("What to do", advise(node)),
     ]
     if node["verdict"] in {"lemon", "watch"}:
-        parts.append(("Taken out it saves", str(saving_of(node))))
+        parts.append(("Saved if taken out", str(saving_of(node))))
     known = {name: node[name] for name in SIGNALS if node.get(name) is not None}
     said = "; ".join(f"{SIGNALS[name]}: {(share if name.endswith('_rate') else number)(known[name])}" for name in known)
     if said:

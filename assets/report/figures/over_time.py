@@ -78,7 +78,7 @@ def over_time(data: ClusterData) -> Figure | None:
         _layers(shades, top, lanes, {mark["kind"] for mark in drawn}),
         300 + 22 * lanes,
         f"Thick line: all causes; thin lines: the 90% limits of their count.{_key(drawn)} Until {WINDOW_DAYS} days are "
-        f"on record: all there are, {MIN_DAYS} at least.{gap} Figure 5 of the paper.",
+        f"on record, rates use all days, at least {MIN_DAYS}.{gap} Figure 5 of the paper.",
         totals=whole_rate,
         marks=lines,
     )
