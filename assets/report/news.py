@@ -49,7 +49,7 @@ def not_fetched_line(cluster: Row) -> str:
     """Say why a cluster was built without its newest accounting, and where its accounting ends."""
     is_any = cluster["data_through_at"] is not None
     ends = f"its accounting ends {cluster['built_at']:%Y-%m-%d %H:%M} UTC" if is_any else None
-    return f"{cluster['stale_reason']}; {ends or 'none of its accounting is there yet'}"
+    return f"{cluster['stale_reason']}; {ends or 'it has no accounting yet'}"
 
 
 def _interval(row: Row, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The failure rate over time, by cause, with what was introduced or noted on the way and when the rate changed."""
+"""The failure rate over time, by cause, with marks for new checks, notes, versions and changes of the rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHER = "Other causes"
 PER_1000 = f"per {whole(1000)} node-days"
 RATE_30D = "failures_per_1000_node_days_30d"
 CHARACTER_SHARE = 1 / 150
-"""Of the width of the chart, for a label's letter."""
+"""Share of the width of the chart for one letter of a label."""
 LANES = 6
 MARKS: dict[str, tuple[str, Spec]] = {
     "check": ("Check first reported", {"color": SOFT, "strokeDash": [5, 3], "strokeWidth": 1.4}),
@@ -30,7 +30,7 @@ MARKS: dict[str, tuple[str, Spec]] = {
     "version": ("Version rolled out", {"color": SOFT, "strokeDash": [8, 3], "strokeWidth": 1.4}),
     "change": ("Change of the rate", {"color": INK, "strokeWidth": 2.2}),
 }
-"""Kinds of what happened: in words, and the look of their lines."""
+"""Kinds of marks: in words, and the look of their lines."""
 LOOKS = {"check": "Dashed", "annotation": "Dotted", "version": "Long dashes", "change": "Thick upright line"}
 Days = dict[dt.date, list[Row]]
 
@@ -41,7 +41,7 @@ def _drawable(daily: list[Row]) -> Days:
 
 
 def over_time(data: ClusterData) -> Figure | None:
-    """Draw the failure rate over time by cause; None where too little was seen for a rate, or for its course."""
+    """Draw the failure rate over time by cause; None if too little was seen for a rate or for a chart of it."""
     daily, marks = data.rows("daily_rates"), marks_of(data)
     days, causes = _drawable(daily), grouped(daily, "failure_category")
     if len(days) < MIN_POINTS or not has_enough(data):
@@ -50,7 +50,7 @@ def over_time(data: ClusterData) -> Figure | None:
     labels = {name: rows[0]["label"] for name, rows in causes.items()}
     totals = {name: sum(row["failure_count"] for row in rows) for name, rows in causes.items()}
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
-    # One cause too many takes the place that a layer of others would take.
+    # A single cause above the maximum is shown in place of a layer of others.
     shown = ranked if len(ranked) == CAUSES_SHOWN + 1 else ranked[:CAUSES_SHOWN]
     shades = {labels[name]: palette.colour_of(name) for name in palette.in_order(shown)}
     shades |= {OTHER: palette.OTHER} if len(shown) < len(ranked) else {}

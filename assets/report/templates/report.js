@@ -1,4 +1,4 @@
-// The page's own behaviour: addresses, tables, figures, evidence, theme. Strings of the logs only ever become text.
+// The script of the page: addresses, tables, figures, evidence, theme. Strings of the logs are only inserted as text.
 (function () {
   "use strict";
   const PAGE_ROWS = 25, PAGE_LINES = 10, PAPER_ROWS = 200, NARROW = 560, TALL = 120;
@@ -31,7 +31,7 @@
     banner.querySelector(".ago").textContent = Math.floor(hours / 24) + " days ago";
   }
 
-  // A line never ends within a date; browsers break behind its hyphens.
+  // Keep dates on one line; browsers break after hyphens.
   function keepDates(within) {
     for (const node of all("p, dd, .why, bdi, small", within)) {
       for (const text of Array.from(node.childNodes).filter((child) => child.nodeType === Node.TEXT_NODE)) {
@@ -349,7 +349,7 @@
     };
     const shown = make("div", { class: "table", hidden: true });
     const fill = () => { if (!shown.firstChild) buildTable(shown, figureTable(name, box)); };
-    // An open table has a button of its own, which knows what is searched and sorted.
+    // An open table has its own button, which keeps the search and the order.
     const numbers = tool("CSV", () => { fill(); save(name + ".csv", shown.csv(), "text/csv"); });
     const swap = tool("Table", () => {
       fill();

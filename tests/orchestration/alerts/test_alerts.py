@@ -125,7 +125,7 @@ def test_a_lemon_is_sent_again_after_28_quiet_days_of_data(settings, home, web, 
     [
         ("all.psv cannot be read", END, "it could not be built and keeps its numbers of 2026-01-02 02:00 UTC: {}"),
         ("its logs could not be fetched from Slurm: refused", END, "{}; its accounting ends 2026-01-02 02:00 UTC"),
-        ("ssh failed", None, "{}; none of its accounting is there yet"),
+        ("ssh failed", None, "{}; it has no accounting yet"),
     ],
 )
 def test_a_cluster_without_new_numbers_is_sent_once_until_it_has_some(settings, home, web, reason, through, line):
