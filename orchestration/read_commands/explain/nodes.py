@@ -48,14 +48,12 @@ def _place(row: Row) -> str:
 
     >>> _place({"place_kind": "rack", "place": "r7", "verdict": "both", "ratio": None, "low": 4.0, "high": None,
     ...         "burst_count": 3, "expected_burst_count": 0.25})
-    'rack r7 fails at least 4.00 times as often as the rest (where no node failed, lemons aside), and lost several \
+    'rack r7 fails at least 4.00 times as often as the rest (where no node but lemons failed), and lost several \
 nodes at once 3 times, where chance gives 0.250.'
     """
     parts = []
     if row["verdict"] != "fails together" and row["ratio"] is None:
-        parts.append(
-            f"fails at least {short(row['low'])} times as often as the rest (where no node failed, lemons aside)"
-        )
+        parts.append(f"fails at least {short(row['low'])} times as often as the rest (where no node but lemons failed)")
     elif row["verdict"] != "fails together":
         parts.append(f"fails {short(row['ratio'])} times as often as the rest ({span(row['low'], row['high'])})")
     if row["verdict"] != "fails more":
