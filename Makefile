@@ -70,6 +70,7 @@ lint-types: .venv/.installed
 lint-style: .venv/.installed
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m tests.lint.words
 	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/data_tests
 
 docs: .venv/.installed  ## Generate pages from the code, and build the offline site: build/site/index.html.
