@@ -403,7 +403,8 @@ class Quarantine(Section):
     """How many lines of a file may be unreadable."""
 
     max_share: Share = 0.01
-    """Share of a file's lines that may be quarantined. With more of them, nothing of the file is read."""
+    """Share of a file's lines that may be quarantined. With more of them, its rows stay loaded, but accounting makes
+    its cluster stale, and another log covers nothing."""
 
 
 class Report(Section):
