@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from orchestration.settings.home import PAGES, PROJECT
+from tests.docs.writers.written import BUILT, write_pages
 from tests.report.browser import browser
 
 LOADING = {("img", "src"), ("script", "src"), ("source", "src"), ("iframe", "src"), ("link", "href"), ("use", "href")}
@@ -54,6 +55,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    write_pages(BUILT, PAGES)
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder
