@@ -19,8 +19,10 @@ from assets.report.wording import (
     POPULATIONS,
     RATE,
     brackets,
+    event_of,
     exposure,
     extrapolation,
+    listed,
     money,
     mttf,
     number,
@@ -94,7 +96,8 @@ def _missing(data: ClusterData) -> str:
     absent = [kind for kind in LOG_KINDS if kind not in read]
     if names:
         return f"Missing: {', '.join(names)}."
-    return "No kind of evidence is missing." + (f" Logs not given: {', '.join(absent)}." if absent else "")
+    lacking = f"; {listed(absent)} {'is' if len(absent) == 1 else 'are'} not given" if absent else ""
+    return f"All important logs are there{lacking}."
 
 
 def change_of(data: ClusterData) -> Change:
@@ -137,7 +140,7 @@ def _rate_tile(data: ClusterData) -> Tile:
     label = f"Failures per 1,000 node-days, {POPULATIONS.get(reference.get('population', ''), 'all jobs')}"
     if not reference.get("node_days") or reference["failure_count"] is None:
         return Tile(label, UNKNOWN, details=(reference.get("note") or "no exposure is known",))
-    rests_on = exposure(reference["failure_count"], reference["node_days"])
+    rests_on = exposure(reference["failure_count"], reference["node_days"], "node-days", *event_of(reference))
     if not has_enough(data):
         return Tile(label, LITTLE, details=(rests_on,))
     limits = brackets(limits_of(reference, RATE), reference["confidence_level"]) if reference["failure_count"] else ""
@@ -182,10 +185,10 @@ def _loss_tile(data: ClusterData) -> Tile:
         return Tile(label, UNKNOWN, details=(study["note"] or "the GPU counts of the failed attempts are unknown",))
     if not lost:
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
-    detail = [money(cost, study["currency"])] if cost else []
-    detail += ["at least" if is_doubtful(data) else ""]
-    detail += [f"{plural(unknown, 'loss', 'losses')} of unknown size left out"] if unknown else []
-    return Tile(label, short(lost), _limits_of_loss(study) or NO_LIMITS, ("; ".join(filter(None, detail)),), LOST)
+    details = [money(cost, study["currency"])] if cost else []
+    details += [f"{plural(unknown, 'loss', 'losses')} of unknown size left out"] if unknown else []
+    value = f"at least {short(lost)}" if is_doubtful(data) else short(lost)
+    return Tile(label, value, _limits_of_loss(study) or NO_LIMITS, ("; ".join(details),) if details else (), LOST)
 
 
 def _seen_days(data: ClusterData) -> tuple[float, float]:

@@ -191,22 +191,25 @@ def queries_of(answer: str) -> dict[str, str]:
 
 
 def without_doubtful_numbers(row: Row) -> Row:
-    """Set every estimated number to unknown if too little was seen of a cluster; its note says why.
+    """Set estimated numbers to unknown, and verdicts to `cannot tell`, if too little was seen; the note says why.
 
     >>> seen = {"failure_count": 1.0, "node_days": 0.5, "checkpoint_minutes_young": 84.0, "probability": 0.3}
     >>> without_doubtful_numbers(seen | {"has_enough_data": False})["failure_count"]
     1.0
     >>> [name for name, value in without_doubtful_numbers(seen | {"has_enough_data": False}).items() if value is None]
     ['checkpoint_minutes_young', 'probability']
-    >>> lost = {"lost_gpu_hours": 3.0, "lost_gpu_hours_low": 1.0, "has_enough_data": False}
-    >>> without_doubtful_numbers(lost)["lost_gpu_hours"]
-    3.0
+    >>> lost = {"lost_gpu_hours": 3.0, "lost_gpu_hours_low": 1.0, "verdict": "falls", "has_enough_data": False}
+    >>> without_doubtful_numbers(lost)
+    {'lost_gpu_hours': 3.0, 'lost_gpu_hours_low': None, 'verdict': 'cannot tell', 'has_enough_data': False}
     """
     if row.get("has_enough_data") is not False:
         return row
     ends = {name.removesuffix("_low") + end for name in row if name.endswith("_low") for end in ("", "_low", "_high")}
     floats = {name for name, value in row.items() if isinstance(value, float)}
-    return row | {name: None for name in (ends | floats) & row.keys() if not OBSERVED.fullmatch(name)}
+    unknown = {name: None for name in (ends | floats) & row.keys() if not OBSERVED.fullmatch(name)}
+    # The lemon list, whose rows have a rank, has its own verdict of too little data.
+    verdicts = {"verdict", "trend_verdict"} & row.keys() if "rank" not in row else ()
+    return row | unknown | dict.fromkeys(verdicts, "cannot tell")
 
 
 def read_queries(con: duckdb.DuckDBPyConnection, *names: str) -> QueryRows:

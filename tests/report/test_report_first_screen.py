@@ -39,10 +39,7 @@ def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(query_ro
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        (
-            {"failure_count": 2.0, "other_failure_count": 1.0, "verdict": "cannot tell"},
-            "too few: 2 incidents against 1",
-        ),
+        ({"failure_count": 2, "other_failure_count": 1, "verdict": "cannot tell"}, "too few: 2 incidents against 1"),
         ({"other_node_days": 0.0}, "there are no two times 30 days to compare"),
         ({"population": "gpus_gt_128"}, "there are no two times 30 days to compare"),
     ],
@@ -92,7 +89,7 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that(query_rows):
     doubt = [{"cluster_id": "demo", "statement": "checks saw at most half", "is_doubtful": True}]
     lost = [row | {"note": "at least: checks saw at most half"} for row in query_rows["losses"]]
     data = data_of(query_rows, evidence_reach=doubt, losses=lost)
-    assert screen_of(data).sentence.startswith("At least ")
+    assert {text[:9].lower() for text in (screen_of(data).sentence, screen_of(data).tiles[3].value)} == {"at least "}
     assert page_of(data, "losses").all("p")[1].text == "At least: checks saw at most half."
     sure = data_of(query_rows, evidence_reach=[doubt[0] | {"is_doubtful": False}])
     assert "least" not in screen_of(sure).sentence
@@ -102,13 +99,17 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that(query_rows):
 
 
 def test_what_was_lost_is_a_known_sum_where_too_little_was_seen_for_an_interval(query_rows):
-    seen = {"has_enough_data": False}
-    little = {name: [without_doubtful_numbers(row | seen) for row in query_rows[name]] for name in ("losses", "rates")}
+    seen = {"has_enough_data": False, "note": "too little to tell: one day"}
+    names = ("ettr", "losses", "places", "rates", "scale_tests")
+    little = {name: [without_doubtful_numbers(row | seen) for row in query_rows[name]] for name in names}
     (lost,) = data_of(query_rows).rows("losses", period="study", loss="all")
     said = short(lost["expected_lost_gpu_hours"])
     first = screen_of(data_of(query_rows, **little))
-    assert (first.tiles[3].value, first.tiles[3].unit) == (said, "so far, no interval")
-    assert first.sentence == ""
+    assert (first.tiles[3].value, first.tiles[3].unit, first.sentence) == (said, "so far, no interval", "")
+    said = [page_of(data_of(query_rows, **little), name).text for name in ("jobs", "ettr", "nodes")]
+    assert "Over job sizes: too little to tell: one day. Failure" in said[0]
+    assert "Progress and ETTR by run size" in said[1]
+    assert "Places by how they fail" in said[2]
 
 
 @pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])

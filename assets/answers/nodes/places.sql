@@ -10,7 +10,9 @@ with known as (
             else place_kind
         end as kind_name,
         list_position(['rack', 'switch', 'nvlink_domain', 'position', 'gpu_model'], place_kind) as kind_number,
-        place is not null and verdict in ('fails more', 'both', 'fails together') as is_found,
+        place is not null
+        and has_enough_data is not false
+        and verdict in ('fails more', 'both', 'fails together') as is_found,
         median(detectable_effect) filter (where place is not null) over (partition by cluster_id) as median_effect
     from estimates.est_location_rates
 ),

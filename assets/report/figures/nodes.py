@@ -22,7 +22,8 @@ SHADES = {
 def places(data: ClusterData, place_kind: str) -> Figure | None:
     """Draw the rates of the places of one kind; those that differ are blue."""
     rows = data.rows("places", place_kind=place_kind)
-    seen = [row for row in rows if row["place"] is not None and row["event_count"]]
+    known = [row for row in rows if row["failures_per_1000_node_days"] is not None]
+    seen = [row for row in known if row["place"] is not None and row["event_count"]]
     if not seen:
         return None
     kind = seen[0]["kind_name"]
