@@ -67,8 +67,8 @@ def compare(earlier: list[Row], later: list[Row]) -> list[Change]:
     """
     old, new = grouped(earlier, "cluster_id"), grouped(later, "cluster_id")
     came, went = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
-    found = [Change(name, "new", "Cluster", f"{printable(name)} is new in the report") for name in came]
-    found += [Change(name, "gone", "Cluster", f"{printable(name)} is no longer in the report") for name in went]
+    found = [Change(name, "new", "Cluster", "new in the report") for name in came]
+    found += [Change(name, "gone", "Cluster", "no longer in the report") for name in went]
     for name in (name for name in new if name in old):
         methods, methods_now = ({row["table_name"]: row["method_version"] for row in side[name]} for side in (old, new))
         changed = [table for table, method in methods_now.items() if methods.get(table, method) != method]

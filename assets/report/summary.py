@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import vl_convert
 
+from assets.report.actions import Action
 from assets.report.blocks import Chapter, FirstScreen, Report
 from assets.report.changes import Change
 from assets.report.filling import environment
@@ -66,7 +67,7 @@ def write_summary(report: Report, changes: Sequence[Change] | None, made_at: dt.
             lines.append(f"* **{escape(chapter.cluster_id)}**: its first screen could not be made; see the log.")
     if len(lines) == 1:
         lines.append("* No cluster is in the warehouse.")
-    lines += [f"* Since the report before: {_changed(changes)}", _FULL]
+    lines += [f"* {_changed(changes)}", _FULL]
     return "\n".join(lines) + "\n"
 
 
@@ -89,18 +90,25 @@ def to_do(first: FirstScreen, count: int, written: Callable[[str], str] = printa
         more = f" and {len(lemons) - MAX_NAMES} more" if len(lemons) > MAX_NAMES else ""
         said.append(f"take out {', '.join(map(written, lemons[:MAX_NAMES]))}{more}")
     shown = max(0, count - bool(lemons))
-    said += [written(action.title) for action in others[:shown]]
+    said += [written(_inside(action)) for action in others[:shown]]
     left = len(others) - shown
     return ("; ".join(said) or "nothing") + (f"; {left} more in the report." if left > 0 else ".")
 
 
+def _inside(action: Action) -> str:
+    """Write the title of an action inside a sentence; that of a cause begins with a name."""
+    title = action.title
+    return title if action.kind == "cause" else title[:1].lower() + title[1:]
+
+
 def _changed(changes: Sequence[Change] | None) -> str:
     if changes is None:
-        return "there is none."
+        return "This is the first report."
     if not changes:
-        return "no number moved by more than its interval."
+        return "Since the report before: no number moved by more than its interval."
     said = [f"{escape(change.cluster_id)}: {escape(change.in_words)}" for change in changes[:2]]
-    return "; ".join(said) + (f"; {len(changes) - 2} more." if len(changes) > 2 else ".")
+    more = f"; {len(changes) - 2} more." if len(changes) > 2 else "."
+    return f"Since the report before: {'; '.join(said)}{more}"
 
 
 def draw_summary(report: Report, made_at: dt.datetime) -> bytes:
