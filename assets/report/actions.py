@@ -17,7 +17,7 @@ from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS, reason_given
 from assets.report.numbers import chance, confidence, duration, moment, printable, short, whole
 from assets.report.queries import ClusterData, Row
-from assets.report.wording import plural, span
+from assets.report.wording import plural, reasons_in_words, span
 
 Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
 
@@ -104,31 +104,33 @@ def actions_of(data: ClusterData) -> list[Action]:
     to_repair = [row for row in broken if row["verdict"] != "lemon"]
     groups = [to_repair] if len(to_repair) > MAX_SINGLE_OUTAGES else [[row] for row in to_repair]
     days, until = data.cluster["study_days"], data.cluster["data_through_at"] or data.cluster["last_at"]
-    found = [*(_repair(rows, days) for rows in groups), *map(_drain, lemons)]
+    tickets = "no open ticket shows a repair" if data.cluster["has_tickets"] else "no repair tickets were given"
+    found = [*(_repair(rows, days, tickets) for rows in groups), *map(_drain, lemons)]
     found += [_repair_again(row, days) for row in nodes if _has_relapsed(row)]
     found = [*_about_causes(data, days, found), *_about_sources(data)]
     return [replace(action, as_of=moment(until)) for action in found]
 
 
 def saving_of(node: Row) -> Saving:
-    """Return what taking a node out saves, what it gives up, and the repair time below which it pays.
+    """Return what taking a node out saves, what each day out costs, and the repair time below which it pays.
 
     >>> saved = {"saved_gpu_hours_per_month": 284, "saved_gpu_hours_per_month_low": 110, "break_even_days": 1.9}
     >>> cost = {"saved_gpu_hours_per_month_high": 500, "given_up_gpu_hours_per_month": 4480, "confidence_level": 0.9}
-    >>> str(saving_of(saved | cost)).split("; ")[1]
-    'gives up 4,480 GPU-hours of use a month: pays if the repair takes less than 1.9 days'
+    >>> str(saving_of(saved | cost)).partition(" node; ")[2]
+    'each day out costs 149; pays back within a month if repaired in under 1.9 days'
     """
     value, low, high = (node[f"{SAVED}{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return Saving(note=node["saving_note"] or "its rate is not estimated")
-    cost = f"gives up {short(node['given_up_gpu_hours_per_month'])} GPU-hours of use a month: {pays(node)}"
-    return Saving(value, low, high, node["confidence_level"], cost.removesuffix(": "))
+    cost = f"each day out costs {short(node['given_up_gpu_hours_per_month'] / DAYS_PER_MONTH)}"
+    note = "; ".join(filter(None, ("failures on it cost so much more than on a normal node", cost, pays(node))))
+    return Saving(value, low, high, node["confidence_level"], note)
 
 
 def pays(node: Row) -> str:
     """Write the repair time below which taking a node out pays; empty if unknown."""
     limit = pays_below(node)
-    return f"pays if the repair takes less than {limit}" if limit else ""
+    return f"pays back within a month if repaired in under {limit}" if limit else ""
 
 
 def pays_below(node: Row) -> str:
@@ -171,23 +173,23 @@ def _typed(command: str) -> tuple[str, ...]:
     return ("", command) if command else ()
 
 
-def _repair(nodes: list[Row], days: float | None) -> Action:
+def _repair(nodes: list[Row], days: float | None, tickets: str) -> Action:
     first, names = nodes[0], [node["node_name"] for node in nodes]
     what, longest = printable(names[0]), ""
     if len(names) > 1:
         what, longest = plural(len(names), "node"), f", the longest {what}"
     said = f"; {reason}" if (reason := reason_given(first, "open", 80)) else ""
     gpus = sum(node["gpu_count"] or 0 for node in nodes)
-    gives_back = f"up to {whole(DAYS_PER_MONTH * 24 * gpus)} GPU-hours a month of capacity come back"
+    gives_back = f"repairing it returns up to {whole(DAYS_PER_MONTH * 24 * gpus)} GPU-hours a month of capacity"
     safe = safe_names(names)
     return Action(
         "outage",
         f"Repair {what}, then return to service",
-        f"Out of service{longest} since {moment(first['open_since'])} UTC{said}; no open ticket shows a repair",
+        f"Out of service{longest} since {moment(first['open_since'])} UTC{said}; {tickets}",
         tuple(names),
         float(sum(node["incident_count"] or 0 for node in nodes)),
         days,
-        Saving(note=f"an outage is no failure; {gives_back if gpus else 'its GPUs are unknown'}"),
+        Saving(note=f"an outage itself loses no work; {gives_back if gpus else 'its GPUs are unknown'}"),
         _typed(f"scontrol update nodename={fold(safe)} state=resume" if safe else ""),
     )
 
@@ -198,8 +200,8 @@ def _drain(node: Row) -> Action:
     is_out = f"; out of service since {moment(node['open_since'])} UTC" if node["open_since"] is not None else ""
     return Action(
         "lemon",
-        f"Keep {printable(name)} out until it is repaired" if is_out else f"Take {printable(name)} out of service",
-        f"{lemon_words(node)}; {printable(node['reasons'], 500)}{is_out}",
+        f"Keep {printable(name)} out until it is repaired" if is_out else f"Take out and repair {printable(name)}",
+        f"{lemon_words(node)}; {printable(reasons_in_words(node['reasons']), 500)}{is_out}",
         (name,),
         count,
         float(days),

@@ -161,6 +161,16 @@ def signal(name: str) -> str:
     return SIGNALS[name]
 
 
+def reasons_in_words(reasons: str | None) -> str:
+    """Write the signals in the reasons of a verdict in words.
+
+    >>> reasons_in_words("6 failures in 19 node-days in use; excl_jobid_count 379 (limit 346)")
+    '6 failures in 19 node-days in use; jobs that exclude the node 379 (limit 346)'
+    """
+    said = (part.partition(" ") for part in (reasons or "").split("; "))
+    return "; ".join(SIGNALS.get(name, name) + space + rest for name, space, rest in said)
+
+
 def extrapolation(gpu_count: float, largest_job_gpu_count: int | None) -> str:
     """Return a warning for a size above the largest job that ran; empty for others, or if the largest is unknown.
 

@@ -28,7 +28,8 @@ def as_of(row: Mapping[str, Any]) -> str:
     said = f"as of {moment(row['data_through_at'])} UTC, the end of its accounting"
     if not row["is_old"]:
         return said
-    return f"{said}, {duration(row['data_age_hours'])} ago: old; put newer logs there and run `faultline refresh`"
+    old = f"{said}, {duration(row['data_age_hours'])} ago: old"
+    return f"{old}; put newer logs into sources/{row['cluster_id']} and run `faultline refresh`"
 
 
 def ago(hours: float) -> str:

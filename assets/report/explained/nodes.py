@@ -8,7 +8,7 @@ from assets.report.explained.failures import Part, line_of
 from assets.report.numbers import day, duration, gpus, printable, share, short
 from assets.report.queries import Row
 from assets.report.tables import Col, second
-from assets.report.wording import SIGNALS, number, plural
+from assets.report.wording import SIGNALS, number, plural, reasons_in_words
 
 PLACES = ("rack", "switch", "nvlink_domain", "position")
 OUTAGES = {"fault": ("outage by a fault", "outages by faults"), "planned": ("planned outage",)}
@@ -35,10 +35,12 @@ def parts_of_node(node: Row) -> list[Part]:
         if node[f"{kind}_outage_count"]
     ]
     verdict = "its use is unknown" if node["verdict"] is None else lemon_words(node)
-    window = f" ({day(node['window_start_date'])} to {day(node['window_end_date'])})" if node["reasons"] else ""
+    if node["reasons"]:
+        verdict += f". {printable(reasons_in_words(node['reasons']), 500)}"
+        verdict += f" ({day(node['window_start_date'])} to {day(node['window_end_date'])})"
     parts = [
         ("Node", ", ".join([f"{printable(node['node_name'])} with {gpus(node['gpu_count'])}", *places])),
-        ("Verdict", f"{verdict}. {printable(node['reasons'], 500)}{window}." if node["reasons"] else f"{verdict}."),
+        ("Verdict", f"{verdict}."),
         ("Failures", f"{'; '.join(failed)}." if failed else "none known"),
         ("Outages", ", ".join(out) or "none known"),
         ("What to do", advise(node)),
@@ -48,7 +50,7 @@ def parts_of_node(node: Row) -> list[Part]:
     known = {name: node[name] for name in SIGNALS if node.get(name) is not None}
     said = "; ".join(f"{SIGNALS[name]}: {(share if name.endswith('_rate') else number)(known[name])}" for name in known)
     if said:
-        parts.append((f"Signals, {plural(node['signal_days'], 'day')} to {day(node['window_end_date'])}", said))
+        parts.append(("Signals", f"{plural(node['signal_days'], 'day')} to {day(node['window_end_date'])}: {said}"))
     return parts
 
 
