@@ -303,7 +303,7 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
         caveats.append(
             f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
-            f"{high:.3g}, k={source['failure_count_measured']:.3g}); --rate "
+            f"{high:.3g}, {source['failure_count_measured']:.3g} failures); --rate "
             f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
     if source.get("has_reclaims"):

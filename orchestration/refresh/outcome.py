@@ -268,7 +268,8 @@ def _rate_in_words(row: dict[str, Any]) -> str:
         "nodes": "nodes in use",
         "all": "all jobs",
     }[row["population"]]
-    evidence = f"k={_number(row['rate_failures'])} in {_number(row['node_days'])} node-days, {jobs}"
+    failures = _number(row["rate_failures"])
+    evidence = f"{failures} failure{'s' * (failures != '1')} in {_number(row['node_days'])} node-days, {jobs}"
     if not row["rate_failures"]:
         return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
     limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"

@@ -32,8 +32,8 @@ def printed(cluster, *more) -> str:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({}, "6.5 per 1,000 node-days, 90% interval 2.5 to 13.1 (k=8 in 1,230 node-days, jobs of more than 128 GPUs)"),
-        ({"rate": 0.0, "rate_low": 0.0, "rate_failures": 0}, "per 1,000 node-days: none seen, below 13.1 (90%; k=0"),
+        ({}, "6.5 per 1,000 node-days, 90% interval 2.5 to 13.1 (8 failures in 1,230 node-days, jobs of more than 128"),
+        ({"rate": 0.0, "rate_low": 0.0, "rate_failures": 0}, "days: none seen, below 13.1 (90%; 0 failures in 1,230"),
         ({"has_enough_data": False, "rate_note": "too little: 3 minutes; other"}, "too little: 3 minutes; other"),
         ({"rate_high": None}, "failure rate unknown"),
         ({"has_accounting": False, "recorded_failures": 584}, "c1: no accounting, 584 recorded failures\n"),

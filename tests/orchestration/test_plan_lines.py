@@ -24,7 +24,7 @@ def test_a_rate_that_does_not_hold_for_this_size_says_so(run, answer, own_home):
         "update estimates.est_failure_rates set failure_count = 400, failure_variance = 400, node_days = 40000",
     )
     text = run(*arguments, root=own_home.root).stdout
-    assert "jobs of this size lasted 8 hours between failures (7 to 9, k=40)" in text
+    assert "jobs of this size lasted 8 hours between failures (7 to 9, 40 failures)" in text
     assert "the failure rate per node falls with the size of the job" in text
     assert answer(*arguments, root=own_home.root)["mttf_hours_measured_high"] == 9
     beyond = " ".join(answer("--gpus", 100_000, "--cluster", "large")["notes"])
