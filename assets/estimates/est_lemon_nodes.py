@@ -205,7 +205,11 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
     verdicts = decide(blame, time_seen, standing.is_candidate, is_over, gate)
     seen = [
         when + signs
-        for when, signs in zip(last_failures(last_ago, is_over), sightings(signals, standing, configured), strict=True)
+        for when, signs in zip(
+            last_failures(last_ago, is_over, nodes["window_end_date"].iloc[0]),
+            sightings(signals, standing, configured),
+            strict=True,
+        )
     ]
     unknown = np.full(len(nodes), np.nan)
     fit, fleet, is_ranked = blame.nodes, blame.fleet, verdicts.refusal is None
@@ -278,14 +282,17 @@ def rounded(value: float, digits: int = 3) -> str:
     return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
-def last_failures(days_ago: np.ndarray, is_over: np.ndarray) -> list[list[str]]:
-    """Return for each node how long ago it last failed.
+def last_failures(days_ago: np.ndarray, is_over: np.ndarray, last_day: Any) -> list[list[str]]:
+    """Return for each node the day of its last failure; its age would depend on when the data is said to end.
 
-    >>> last_failures(np.array([34.56, np.nan]), np.array([True, False]))
-    [['all of one burst, the last 35 days ago'], []]
+    >>> last_failures(np.array([34.56, np.nan]), np.array([True, False]), "2026-05-31")
+    [['all of one burst, the last on 2026-04-27'], []]
     """
+    end = pd.Timestamp(last_day) + pd.Timedelta(days=1)
     return [
-        [f"{'all of one burst, ' * bool(over)}the last {rounded(days, 2)} days ago"] if np.isfinite(days) else []
+        [f"{'all of one burst, ' * bool(over)}the last on {end - pd.Timedelta(days=days):%Y-%m-%d}"]
+        if np.isfinite(days)
+        else []
         for days, over in zip(days_ago, is_over, strict=True)
     ]
 
