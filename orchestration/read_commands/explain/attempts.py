@@ -92,6 +92,8 @@ MAY_HIDE_FAULTS = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"}
 EARLY_SECONDS = 300
 """A job that fails sooner has failed early, as in est_hidden_failures."""
 MAX_SHOWN = 20
+UNJUDGED = (None, "not enough data")
+"""Verdicts on nodes that the data cannot judge."""
 
 
 def explain_failure(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
@@ -130,9 +132,10 @@ def _in_short(attempts: list[Row], run: Row) -> str:
             f"It belongs to a run of {run['job_count']} jobs, {plural(run['attempt_count'], 'attempt')} in all."
         )
     failed, preempted = run["infrastructure_failure_count"], run["preemption_count"]
-    said = [f"infrastructure ended {failed}"] if failed else []
-    said += [f"{preempted} made room for other jobs"] if preempted else []
-    texts += [f"Of these {', '.join(said)}."] if said else []
+    is_one = run["attempt_count"] == 1
+    said = [f"Infrastructure ended {'it' if is_one else f'{failed} of them'}."] if failed else []
+    said += [f"{'It' if is_one else f'{preempted} of them'} made room for other jobs."] if preempted else []
+    texts += said
     if run["lost_gpu_hours"]:
         texts.append(f"Infrastructure cost it {short(run['lost_gpu_hours'])} GPU-hours of work.")
     if said and run["ettr"] is not None:
@@ -162,6 +165,8 @@ def _what_to_do(reader: Reader, failed: list[Row]) -> str:
     if exclude := exclude_option(list(bad)):
         reasons = ", ".join(f"{printable(name)} is {reason}" for name, reason in bad.items())
         return f"Submit it with {exclude}: {reasons}."
+    if unknown := [printable(node["node_name"]) for node in nodes if node["verdict"] in UNJUDGED]:
+        return f"Whether to leave out {', '.join(unknown)} is unknown: too little data."
     if nodes:
         return "No node needs to be left out: none that failed it fails more often than others, or is out of service."
     return "No node is known to have failed it."

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from assets.report.actions import CANNOT_TELL
 from assets.report.explained.failures import Part
 from assets.report.numbers import duration, printable, share
 from assets.report.queries import Row, add_labels, texts, without_doubtful_numbers
@@ -71,10 +72,11 @@ class Reader:
             parts.append(("Repair to try first", f"{said} within 30 days. It takes {duration(best['repair_hours'])}."))
         checks = [event["check_name"] for event in evidence[:1]]
         for score in self.rows_if_there(CHECKS, "est_check_scores", check=checks[0]) if checks else []:
-            limits = (
-                f"{share(score['true_share'])} of its onsets were true ({span(score['low'], score['high'], share)})"
-            )
-            parts.append(("Is the check right?", f'"{printable(checks[0])}": {limits}; verdict: {score["verdict"]}.'))
+            said = f"{share(score['true_share'])} of its onsets were true"
+            said += f" ({span(score['low'], score['high'], share)}); verdict: {score['verdict']}"
+            if score["true_share"] is None or score["verdict"] == CANNOT_TELL:
+                said = "too few alarms to judge it"
+            parts.append(("Is the check right?", f'"{printable(checks[0])}": {said}.'))
         return parts
 
     @cached_property

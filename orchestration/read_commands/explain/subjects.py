@@ -17,6 +17,7 @@ from orchestration.read_commands.published import ReadingError
 
 Kind = Literal["table", "column", "failure", "node", "job"]
 
+CLUSTERS = "select cluster_id from marts.dim_clusters order by cluster_id"
 FAILURES = """
     select cluster_id, attempt_id as key, failed_at as seen_at, attempt_id as name from marts.fct_failures
     where attempt_id = $name and cluster_id = coalesce($cluster, cluster_id)
@@ -69,10 +70,14 @@ def resolve(con: duckdb.DuckDBPyConnection, name: str, cluster_id: str | None = 
     Raises
     ------
     ReadingError
-        The name is unknown, or ambiguous; the text then lists the subjects.
+        There is no such cluster; or the name is unknown, or ambiguous: the text then lists the subjects.
     """
     if (found_in_code := _table_or_column(name)) is not None:
         return found_in_code
+    clusters = [key for (key,) in con.execute(CLUSTERS).fetchall()]
+    if cluster_id is not None and cluster_id not in clusters:
+        listed = ", ".join(map(printable, clusters))
+        raise ReadingError(f"there is no cluster '{printable(cluster_id)}'; there are: {listed}")
     # Job steps are written 123.batch and 123.0.
     plain = re.sub(r"^(\d[\d_+]*)\.\w+$", r"\1", name.strip())
     for kind, statement in LOOK_UPS:
