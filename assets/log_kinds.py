@@ -136,7 +136,7 @@ LOG_KINDS = {
             ),
             "other_cluster": Gap(
                 "Records of another cluster",
-                "The file names another cluster than its folder does: two machines may be mixed up here.",
+                "The rows and the folder name different clusters: records of two clusters may be mixed here.",
                 'if both are one cluster, put slurm_cluster = "NAME" at the top of cluster.toml, with the name in the '
                 "rows, or rename the folder; else put each cluster's exports into a folder of its own under sources",
             ),

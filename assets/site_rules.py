@@ -78,14 +78,15 @@ class Signal:
 
     @property
     def before_ends(self) -> str:
-        """How much more frequent it is before failed ends than before completed ones; empty if there are none."""
+        """How often it precedes the ends of failed and of completed attempts; empty if there are none."""
         if self.failed_end_ratio is None or self.completed_end_ratio is None:
             return ""
-        shares = f"before {_percent(self.failed_end_ratio)} of failed ends and {_percent(self.completed_end_ratio)} of "
+        shares = f"seen before the end of {_percent(self.failed_end_ratio)} of failed and of "
+        shares += f"{_percent(self.completed_end_ratio)} of completed attempts"
         if self.ratio is None or self.ratio_low is None or self.ratio_high is None:
-            return f"{shares}completed ones" + (f", at least {_times(self.ratio_low)} times" if self.ratio_low else "")
-        limits = f"{_times(self.ratio_low)} to {_times(self.ratio_high)}"
-        return f"{shares}completed ones, {_times(self.ratio)} times ({limits})"
+            return shares + (f": at least {_times(self.ratio_low)} times as often" if self.ratio_low else "")
+        limits = f"90% interval {_times(self.ratio_low)} to {_times(self.ratio_high)}"
+        return f"{shares}: {_times(self.ratio)} times as often ({limits})"
 
 
 def counted(signals: Iterable[Signal]) -> str:

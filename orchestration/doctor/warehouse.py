@@ -24,6 +24,7 @@ from assets.sources.intake.account.spans import MAX_AHEAD
 from assets.sources.intake.cluster_failures import FOLDER_GONE, gone_step
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
+from orchestration.read_commands.age import ago
 from orchestration.read_commands.published import published
 from orchestration.settings.home import Home
 
@@ -214,7 +215,8 @@ def _span_finding(covered: Row, home: Home, first_day: str) -> Finding:
         what += f" without {gap.removeprefix('the longest: ')}"
     command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder, first_day)
     step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
-    return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
+    seen = "jobs" if covered["kind"] == "sacct" else "causes"
+    return Finding("warning", f"{what}: outside these times, {seen} seen only in this log are unknown", folder, step)
 
 
 def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
@@ -293,6 +295,6 @@ def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
             step = "set the clock or check the exports, then run `faultline refresh`"
             findings.append(Finding("warning", what, folder, step))
         elif now - newest > STALE_AFTER and not is_simulated:
-            what += f"{(now - newest).days} days ago"
+            what += ago((now - newest) / timedelta(hours=1))
             findings.append(Finding("warning", what, folder, "add a newer export, then run `faultline refresh`"))
     return findings

@@ -28,22 +28,16 @@ def as_of(row: Mapping[str, Any]) -> str:
     said = f"as of {moment(row['data_through_at'])} UTC, the end of its accounting"
     if not row["is_old"]:
         return said
-    old = f"{said}, {duration(row['data_age_hours'])} ago: old"
+    old = f"{said}, {ago(row['data_age_hours'])}: old"
     return f"{old}; put newer logs into sources/{row['cluster_id']} and run `faultline refresh`"
 
 
 def ago(hours: float) -> str:
-    """Return an age in words.
+    """Return an age in words, as the report writes it.
 
-    >>> ago(1.5), ago(50), ago(-3)
-    ('90 min ago', '2 days ago', "3 hours ahead of this machine's clock")
+    >>> ago(1.5), ago(207), ago(-3)
+    ('1.50 h ago', '8.62 days ago', "3.00 h ahead of this machine's clock")
     """
     if hours < -0.1:
-        return f"{_span(-hours)} ahead of this machine's clock"
-    return f"{_span(max(hours, 0))} ago"
-
-
-def _span(hours: float) -> str:
-    if hours < 2:
-        return f"{hours * 60:.0f} min"
-    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"
+        return f"{duration(-hours)} ahead of this machine's clock"
+    return f"{duration(max(hours, 0))} ago"
