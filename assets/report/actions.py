@@ -123,7 +123,7 @@ def saving_of(node: Row) -> Saving:
     if value is None:
         return Saving(note=node["saving_note"] or "its rate is not estimated")
     cost = f"each day out costs {short(node['given_up_gpu_hours_per_month'] / DAYS_PER_MONTH)}"
-    note = "; ".join(filter(None, ("failures on it cost so much more than on a normal node", cost, pays(node))))
+    note = "; ".join(filter(None, ("failures on it cost that much more than on a normal node", cost, pays(node))))
     return Saving(value, low, high, node["confidence_level"], note)
 
 
