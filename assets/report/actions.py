@@ -117,12 +117,12 @@ def saving_of(node: Row) -> Saving:
     >>> saved = {"saved_gpu_hours_per_month": 284, "saved_gpu_hours_per_month_low": 110, "break_even_days": 1.9}
     >>> cost = {"saved_gpu_hours_per_month_high": 500, "given_up_gpu_hours_per_month": 4480, "confidence_level": 0.9}
     >>> str(saving_of(saved | cost)).partition(" node; ")[2]
-    'each day out costs 149; pays back within a month if repaired in under 1.9 days'
+    'each day out costs 149 GPU-hours; pays back within a month if repaired in under 1.9 days'
     """
     value, low, high = (node[f"{SAVED}{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return Saving(note=node["saving_note"] or "its rate is not estimated")
-    cost = f"each day out costs {short(node['given_up_gpu_hours_per_month'] / DAYS_PER_MONTH)}"
+    cost = f"each day out costs {short(node['given_up_gpu_hours_per_month'] / DAYS_PER_MONTH)} GPU-hours"
     note = "; ".join(filter(None, ("failures on it cost that much more than on a normal node", cost, pays(node))))
     return Saving(value, low, high, node["confidence_level"], note)
 

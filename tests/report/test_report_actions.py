@@ -144,7 +144,7 @@ def test_a_lemon_saves_its_own_losses_and_says_what_it_gives_up(small):
     (act,) = advised(small, "c")
     assert str(act.saving) == (
         "12.0 GPU-hours a month (90%: 4.50 to 21.0); failures on it cost that much more than on a normal node; "
-        "each day out costs 96.0; pays back within a month if repaired in under 3.00 h"
+        "each day out costs 96.0 GPU-hours; pays back within a month if repaired in under 3.00 h"
     )
     assert act.command == "scontrol update nodename=n1 state=drain reason='lemon: 4 incidents in 90 days to 2026-05-29'"
     assert act.exclude == "--exclude=n1"
