@@ -71,14 +71,6 @@ def test_a_script_answers_every_question_and_says_what_is_simulated(many_cluster
     assert float(of_the_run[2]) == pytest.approx(projection[2], rel=1e-3)
 
 
-def test_it_opens_on_the_largest_cluster_that_has_numbers(many_clusters, run):
-    sizes = dict(ask(many_clusters, "select cluster_id, node_count from marts.dim_clusters"))
-    rates = ask(many_clusters, "select cluster_id from estimates.est_failure_rates where has_enough_data")
-    with_numbers = {cluster_id: sizes[cluster_id] for (cluster_id,) in rates}
-    assert with_numbers.keys() < sizes.keys()
-    assert with_numbers[run().chosen.value] == max(with_numbers.values())
-
-
 def test_the_answers_are_those_of_sql(many_clusters, run, cluster, projection):
     cells = run(cluster=cluster, gpus=projection[0])
 

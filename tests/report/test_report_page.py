@@ -86,14 +86,6 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, query_rows):
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
 
 
-def test_measured_and_projected_mttf_stand_apart(demo, query_rows):
-    (row,) = [row for row in table(section(demo, "mttf"), "MTTF by job size").rows() if row[0] == "256 GPUs"]
-    (measured,) = [row for row in query_rows.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
-    (projected,) = [row for row in query_rows.of_cluster("projections")["demo"] if row["gpu_count"] == 256]
-    assert row[3].startswith(short(measured["measured_hours"]))
-    assert row[4].startswith(short(projected["mttf_hours"]))
-
-
 def test_missing_evidence_names_consequence_and_command(hall, demo):
     rows = {row[0]: row for row in table(section(hall, "gaps"), "Gaps").rows()}
     for kind in ("Health checks", "slurmctld.log", "Inventory", "Repair tickets", "Excluded nodes"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +11,6 @@ import duckdb
 import pytest
 
 from assets.report.changes import changes_since, read_numbers
-from assets.report.earlier import earlier_reports
 from assets.report.summary import draw_summary, screens_of, write_summary
 from tests.homes import change
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
@@ -121,23 +119,3 @@ def test_a_file_of_another_version_is_not_compared(tmp_path, numbers):
     (tmp_path / "broken.duckdb").write_bytes(b"no database")
     (found,) = changes_since(tmp_path / "broken.duckdb", numbers)
     assert found.kind == "not compared"
-
-
-def test_earlier_reports_are_listed_the_newest_first(tmp_path):
-    for number, run in enumerate(("run-a", "run-b", "run-c"), start=1):
-        report = tmp_path / run / "report"
-        report.mkdir(parents=True)
-        if run != "run-b":
-            (report / "index.html").write_text("page")
-        description = {"number": number, "run_id": run, "published_at": "2026-01-01", "code_version": "v"}
-        (tmp_path / run / "publication.json").write_text(json.dumps(description))
-    (tmp_path / "current").symlink_to("run-c")
-    (tmp_path / "odd").mkdir()
-    (tmp_path / "odd" / "publication.json").write_text("{")
-    found = earlier_reports(tmp_path)
-    assert [(report.number, report.address) for report in found] == [
-        (3, "../../publications/run-c/report/index.html"),
-        (1, "../../publications/run-a/report/index.html"),
-    ]
-    assert len(earlier_reports(tmp_path, 1)) == 1
-    assert earlier_reports(tmp_path / "none") == []
