@@ -125,7 +125,7 @@ def test_the_newest_is_told_by_its_place_and_not_by_a_clock_that_was_set_back(pu
     assert found["published"]["run_id"] == found["last_run"]["run_id"] == "run-2"
     assert found["published"]["published_at"] == "2025-11-20T00:00:00Z"
     change(published_twice, "update ops.published set published_at = now()::timestamp + interval 40 day")
-    assert "40 days ahead" in lines_of(status(published_twice))[0]
+    assert "40.0 days ahead" in lines_of(status(published_twice))[0]
 
 
 def test_all_that_are_kept_are_listed_and_a_rollback_is_shown(published_twice):
