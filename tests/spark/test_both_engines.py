@@ -17,6 +17,7 @@ from assets.raw.parquet import export_tables
 from assets.simulation import simulate
 from orchestration.dbt.build import manifest_of
 from tests.conftest import new_home, refresh
+from tests.minimal.cluster import write_all
 from tests.spark import engines
 
 pytestmark = pytest.mark.spark
@@ -27,11 +28,12 @@ DAYS = 60
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """The genuine capture and two simulated clusters, refreshed on DuckDB."""
+    """The genuine capture, two simulated clusters and one with recorded failures, refreshed on DuckDB."""
     if not engines.DBT_ON_SPARK.exists() or shutil.which("java") is None:
         pytest.fail("dbt on Spark or Java is missing: run `make spark`, which sets both up")
     home = new_home(tmp_path_factory.mktemp("engines"))
     simulate("demo", home.root, days=DAYS)
+    write_all(home.sources, ["failures-and-jobs"])
     fail_an_unknown_check(home.sources / "demo-llm" / "health")
     lose_ten_days(home.sources / "demo-vision" / "sacct")
     refresh(home)
