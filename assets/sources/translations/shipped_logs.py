@@ -124,6 +124,11 @@ def _facility(value: Any) -> str | None:
 
 
 def _priority(value: Any) -> str | None:
+    """Return the mark that syslog writes for a priority, or None if it is unknown.
+
+    >>> [_priority(value) for value in (3, "err", "ERROR", "Warning", "loud")]
+    ['<3>', '<3>', '<3>', '<4>', None]
+    """
     number = names.PRIORITIES.get(str(value).lower())
     return None if number is None else f"<{number}>"
 
