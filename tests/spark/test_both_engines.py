@@ -28,12 +28,12 @@ DAYS = 60
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """The genuine capture, two simulated clusters and one with recorded failures, refreshed on DuckDB."""
+    """The genuine capture, two simulated clusters and two with recorded failures, refreshed on DuckDB."""
     if not engines.DBT_ON_SPARK.exists() or shutil.which("java") is None:
         pytest.fail("dbt on Spark or Java is missing: run `make spark`, which sets both up")
     home = new_home(tmp_path_factory.mktemp("engines"))
     simulate("demo", home.root, days=DAYS)
-    write_all(home.sources, ["failures-and-jobs"])
+    write_all(home.sources, ["failures-and-jobs", "failures-of-gpus"])
     fail_an_unknown_check(home.sources / "demo-llm" / "health")
     lose_ten_days(home.sources / "demo-vision" / "sacct")
     refresh(home)
