@@ -75,8 +75,7 @@ def test_every_link_leads_somewhere(opened):
 def test_the_evidence_of_a_failure_and_the_history_of_a_node_stand_with_their_lines(opened):
     opened.go("demo/failures")
     opened.run("document.querySelector('article:not([hidden]) [data-section=drawn] a').click()")
-    opened.wait(f"!!{DETAIL}.innerText")
-    assert re.search(r"demo/kernel/node\d+\.log, line \d+", opened.run(f"{DETAIL}.innerText"))
+    opened.wait(rf"/demo\/kernel\/node\d+\.log, line \d+/.test({DETAIL}.innerText)")
     opened.go("demo/failures/node=sim007")
     opened.wait(f"{DETAIL}.innerText.includes('Node sim007')")
     assert re.search(r"failed job\s.*demo/sacct/", opened.run(f"{DETAIL}.innerText"))
