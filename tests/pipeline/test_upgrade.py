@@ -75,10 +75,7 @@ def test_what_another_version_published_is_not_up_to_date_and_the_refresh_says_s
 
 @pytest.mark.slow
 def test_no_line_of_a_file_that_is_gone_is_lost(home, testbed_home):
-    """Only the inventory is left of the logs: rows of other files come from the earlier version.
-
-    It did not keep the starts of the controller, which say the version that ran.
-    """
+    """Only the inventory is left of the logs. The old version kept no starts of the controller, which say versions."""
     for folder in (home.sources / "testbed").iterdir():
         if folder.name != "inventory":
             shutil.rmtree(folder)
