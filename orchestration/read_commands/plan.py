@@ -74,7 +74,7 @@ RATES = """
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
         clusters.gpu_count as cluster_gpu_count,
-        scale_tests.verdict as scale_verdict,
+        if(scale_tests.has_enough_data, scale_tests.verdict, 'cannot tell') as scale_verdict,
         sizes.mttf_hours as mttf_hours_measured,
         sizes.mttf_hours_low as mttf_hours_measured_low,
         sizes.mttf_hours_high as mttf_hours_measured_high,

@@ -136,7 +136,6 @@ EACH_PUSH = {
     "working file is cut in half", "journal is damaged", "working publication is garbage", "run history is garbage",
     "published file is garbage", "lock file is a folder", "publication.json is garbage",
 }  # fmt: skip
-"""One kind for each answer; the slow tests see the others."""
 SEEN_DURING_A_RUN = {
     "working file is damaged in the middle": lambda home: overwrite(home.working_file, 0.6),
     "working and published file are garbage": spoil_both,
