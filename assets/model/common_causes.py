@@ -122,6 +122,8 @@ def common_causes(burst: ArrayLike, place: ArrayLike, draw: ArrayLike, chances: 
     ([3, 3], [0.17, 1.34])
     >>> bool(found.q_value[0] < 0.01), found.share[[0, 5]].round(2).tolist()
     (True, [1.0, 0.0])
+    >>> found.low[[0, 5, -1]].round(2).tolist(), found.high[[0, 5, -1]].round(2).tolist()
+    ([0.37, 0.0, 0.5], [1.0, 0.62, 0.94])
     """
     of_burst, of_place = np.asarray(burst, dtype=np.intp), np.asarray(place, dtype=np.intp)
     chance = np.minimum(np.asarray(chances, dtype=float), 1 - 1e-12)

@@ -43,7 +43,7 @@ REFUSED = [
     ("lemons.signals.stand_out", [(np.zeros((3, 6)),), (np.zeros((3, 7)), {"xids": 1}, {})]),
     ("lemons.two_groups.fit_two_groups", [([-1], [1]), ([1], [INF]), ([1, 2], [1])]),
     ("loss_limits.loss_interval", [(-1, 1, 1), (1, -1, 1), (1, 1, -1)]),
-    ("mean_ratio.mean_ratio_interval", [(3, 1.2, 0.1), (3, 0.5, -0.1), (3, 0.5, 0.1, 1.0)]),
+    ("mean_ratio.mean_ratio_interval", [(3, 1.2, 0.1), (3, 0.5, -0.1), (3, 0.5, 0.1, 1.0), (3, 0.5, 0.1, 0.0)]),
     ("mean_ratio.mean_or_bounds", [(3, 0.9, 0.1, 0.91, 0.99)]),
     ("month_variation.month_variation", [([1, 2], [1.0]), ([-1], [1.0]), ([1], [NAN]), ([1], [-1.0])]),
     ("mttf.mttf_at_scale", [(GARWOOD, 0)]),

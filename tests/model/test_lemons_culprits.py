@@ -8,8 +8,8 @@ from assets.model.lemons.culprits import infer_culprits as infer
 from tests.model.planted_fleets import Setting, blame, plant
 
 
-def infer_culprits(failure, node, exposure):
-    return infer(failure, node, exposure, np.random.default_rng(20241029))
+def infer_culprits(failure, node, exposure, probability=1.0):
+    return infer(failure, node, exposure, np.random.default_rng(20241029), probability)
 
 
 def test_shares_of_a_failure_sum_to_one_and_known_ones_are_whole():
@@ -91,9 +91,9 @@ def test_the_same_randomness_gives_the_same_answer():
 
 
 def test_without_failures_or_use_nothing_is_fitted():
-    nothing = infer_culprits([], [], [10.0, 10.0])
-    assert nothing.fleet is None
-    assert nothing.event_count.tolist() == [0.0, 0.0]
+    for found in (infer_culprits([], [], [10.0, 10.0]), infer_culprits([0, 0], [0, 1], [10.0, 10.0], 0.0)):
+        assert found.fleet is None
+        assert found.event_count.tolist() == [0.0, 0.0]
     unused = infer_culprits([0, 0], [0, 1], [0.0, 0.0])
     assert unused.nodes is None
     assert unused.share.tolist() == [0.5, 0.5]

@@ -121,6 +121,7 @@ def test_what_is_kept_of_a_pull_is_how_far_accounting_reaches_and_no_names(home,
     assert last_outcome(home, "c1") == FAILED
     warehouse = Warehouse(path=str(home.working_file))
     with warehouse.writing() as con:
+        record_pulls(con, "run-0", [replace(FAILED, cluster_id="no-longer-pulled")])
         record_pulls(con, "run-1", [last_outcome(home, "c1"), last_outcome(home, "never")])
         (row,) = con.execute("select cluster_id, status, pulled_to, reason, next_step from ops.pulls").fetchall()
     assert row == ("c1", "failed", datetime(2026, 3, 4, 2), "sacct: down", "start it")

@@ -37,7 +37,18 @@ def near(episodes: Episodes, control_episodes: Episodes) -> sparse.csr_matrix:
 
 
 def after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
-    """Return a matrix (episodes, episodes) with a one where the failure of the first's attempt explains the second."""
+    """Return a matrix (episodes, episodes) with a one where the failure of the first's attempt explains the second.
+
+    Examples
+    --------
+    The second job starts on the node when the first ends. Only the first job's failure may explain the other's event.
+
+    >>> node, at = np.zeros(2, int), np.array([0.0, 120.0])
+    >>> jobs = Suspects(node, node + 1.0, node + 120.0, started_at=at - 120, ended_at=at)
+    >>> seen = Episodes(np.arange(2), node, node, node, np.array([30.0, -20.0]), node > 0, node > 0, node, at, node > 0)
+    >>> after_failure(jobs, seen).toarray().tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
     rows, places = _pairs(episodes, episodes)
     attempt, other = episodes.attempt[rows], episodes.attempt[places]
     # Without this, a job of at most a second would be later than itself, and two such jobs later than each other.
