@@ -46,7 +46,19 @@ class ChanceRate:
 
     @classmethod
     def of(cls, episodes: Episodes, controls: Controls, control_episodes: Episodes) -> ChanceRate:
-        """Measure proneness, and assign the control to classes."""
+        """Measure proneness, and assign the control to classes.
+
+        Examples
+        --------
+        Of four events, three are of the first check; two of the four are of the control:
+
+        >>> from dataclasses import replace
+        >>> none, at = np.zeros(2, int), np.zeros(2)
+        >>> events = Episodes(none, none, none, none, at, none > 0, none > 0, none, at, none > 0)
+        >>> controls = Controls(np.ones(1), none[:1], np.ones(7), none[:0], none[:0], at[:0])
+        >>> ChanceRate.of(events, controls, replace(events, check=np.arange(2))).usual_check.tolist()
+        [0.7, 0.3]
+        """
         seen = (episodes.check, control_episodes.check, controls.rest_check)
         checks = max(int(check.max(initial=0)) for check in seen) + 1
         counted = np.bincount(episodes.check, minlength=checks) + np.bincount(control_episodes.check, minlength=checks)
