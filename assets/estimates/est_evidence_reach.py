@@ -23,6 +23,7 @@ from assets.model.evidence_reach import (
     unexplained_bound,
 )
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     import duckdb
@@ -285,8 +286,8 @@ def _in_words(
         why = "most failures are of causes that one kind of log alone can show"
     else:
         why = (
-            f"kernel messages and checks both saw {sources.common:.3g} of {counted:.3g} failures, too few to estimate "
-            "what neither saw"
+            f"kernel messages and checks both saw {rounded(sources.common)} of {rounded(counted)} failures, too few to "
+            "estimate what neither saw"
         )
     room = f"by how ends without any evidence grow with nodes, up to {unexplained:.0f} more may be faults"
     has_room = leaves_room(counted, unexplained)

@@ -11,6 +11,7 @@ import numpy as np
 
 from assets.estimates.common_columns import CLUSTER, WEIGHTED_METHODS, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, read, with_limits
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     import duckdb
@@ -142,8 +143,9 @@ def with_bound(con: duckdb.DuckDBPyConnection, counts: pd.DataFrame) -> pd.DataF
 def headline(rates: pd.DataFrame) -> str:
     """Return a sentence: each cluster's reference rate with its count and exposure."""
     return "; ".join(
-        f"{row.cluster_id}: {row.failure_count:.4g} failures in {row.node_days:.4g} node-days ({row.population})"
-        for row in rates[rates["is_reference"]].itertuples()
+        f"{row['cluster_id']}: {rounded(row['failure_count'], 4)} failures in {rounded(row['node_days'], 4)} node-days "
+        f"({row['population']})"
+        for row in rates[rates["is_reference"]].to_dict("records")
     )
 
 

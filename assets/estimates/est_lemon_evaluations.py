@@ -27,6 +27,7 @@ from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemons.evaluation import evaluate_forward
 from assets.model.lemons.verdicts import LEMON, decide, is_past_burst
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,7 +210,8 @@ def headline(lists: pd.DataFrame) -> str:
     ranked = lists[lists["method"] == "forward"]
     return (
         f"{len(ranked)} lists judged: {ranked['named_count'].sum()} nodes named, "
-        f"{ranked['event_count'].sum():.4g} failures of theirs in {ranked['exposure'].sum():.4g} node-days after"
+        f"{rounded(ranked['event_count'].sum(), 4)} failures of theirs in {rounded(ranked['exposure'].sum(), 4)} "
+        "node-days after"
     )
 
 

@@ -19,6 +19,7 @@ from assets.model.lemons.gate import compare_with_even_fleets
 from assets.model.lemons.signals import SIGNALS, StandingOut, stand_out
 from assets.model.lemons.verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
 from assets.model.node_savings import DAYS_PER_MONTH, Use, node_savings
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     import duckdb
@@ -271,15 +272,6 @@ def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, 
         [f"{SIGNALS[n]} {rounded(value[n])} ({words[n]})" for n in np.flatnonzero(is_above)]
         for value, is_above in zip(signals, standing.is_above, strict=True)
     ]
-
-
-def rounded(value: float, digits: int = 3) -> str:
-    """Format a number with this many significant digits and without an exponent.
-
-    >>> rounded(24417.0), rounded(0.0734), rounded(986.4, 2)
-    ('24,400', '0.0734', '990')
-    """
-    return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
 def last_failures(days_ago: np.ndarray, is_over: np.ndarray, last_day: Any) -> list[list[str]]:

@@ -13,6 +13,7 @@ from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.reference_rate import joined, of_study
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.loss_limits import loss_interval
+from assets.rounding import rounded
 from assets.seen_days import MIN_SEEN_DAYS, days_left_out, part_of_month, too_few
 
 if TYPE_CHECKING:
@@ -176,7 +177,10 @@ def _doubts(sums: pd.DataFrame) -> pd.Series[Any]:
 def headline(losses: pd.DataFrame) -> str:
     """Return a sentence: what each cluster lost in the study."""
     of_study = losses[(losses["period"] == "study") & (losses["loss"] == "all")]
-    return "; ".join(f"{row.cluster_id}: {row.expected_lost_gpu_hours:.4g} GPU-hours" for row in of_study.itertuples())
+    return "; ".join(
+        f"{row['cluster_id']}: {rounded(row['expected_lost_gpu_hours'], 4)} GPU-hours"
+        for row in of_study.to_dict("records")
+    )
 
 
 @estimate(TABLE, headline)

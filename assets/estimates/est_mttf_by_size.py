@@ -14,6 +14,7 @@ from assets.estimates.reference_rate import REFERENCE_RATE, joined, with_referen
 from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, read
 from assets.model.mttf import MttfInterval, mttf_at_scale, mttf_from_runtime, nodes_of
 from assets.model.rate_ratio import common_dispersion, rate_ratio
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     import duckdb
@@ -153,7 +154,7 @@ def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterva
     for row in np.flatnonzero(is_off):
         by_chance = ", no more than chance" if p_all[row] > alpha else ""
         text = (
-            f"{count[row]:.3g} failures where {expected[row]:.3g} are expected: p = {p_all[row]:.2g} after "
+            f"{rounded(count[row])} failures where {rounded(expected[row])} are expected: p = {p_all[row]:.2g} after "
             f"{tried[row]} sizes{by_chance}"
         )
         if repeats[row] > 0 and count[row] > expected[row]:
@@ -166,7 +167,7 @@ def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterva
 
 def _named(loops: list[dict[str, Any]]) -> str:
     """Name the jobs of crash loops, most failures first."""
-    named = [f"job {loop['job_id']} ({loop['failure_count']:.3g} failures)" for loop in loops[:MAX_LOOPS_NAMED]]
+    named = [f"job {loop['job_id']} ({rounded(loop['failure_count'])} failures)" for loop in loops[:MAX_LOOPS_NAMED]]
     further = len(loops) - MAX_LOOPS_NAMED
     return ", ".join(named) + (f" and {further} more" if further > 0 else "")
 
@@ -186,8 +187,8 @@ def headline(mttf: pd.DataFrame) -> str:
     """Return a sentence: the number of sizes with a measured MTTF, and their failures and hours."""
     known = int(mttf["mttf_hours"].notna().sum())
     return (
-        f"MTTF known for {known} of {len(mttf)} sizes: {mttf['failure_count'].sum():.4g} failures "
-        f"in {mttf['runtime_hours'].sum():.4g} hours"
+        f"MTTF known for {known} of {len(mttf)} sizes: {rounded(mttf['failure_count'].sum(), 4)} failures "
+        f"in {rounded(mttf['runtime_hours'].sum(), 4)} hours"
     )
 
 

@@ -32,6 +32,7 @@ from assets.estimates.table import (
 )
 from assets.model.mttf import mttf_at_scale
 from assets.model.run_plan import predict_interruptions
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     import duckdb
@@ -162,7 +163,7 @@ def headline(projections: pd.DataFrame) -> str:
     own = projections[projections["is_cluster_size"]]
     times = zip(own["cluster_id"], own["gpu_count"], numbers(own, "mttf_hours"), strict=True)
     return "; ".join(
-        f"{cluster_id}, all {gpu_count} GPUs: {'unknown' if np.isnan(hours) else f'{hours:.3g} hours'}"
+        f"{cluster_id}, all {gpu_count} GPUs: {'unknown' if np.isnan(hours) else f'{rounded(hours)} hours'}"
         for cluster_id, gpu_count, hours in times
     )
 

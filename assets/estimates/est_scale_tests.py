@@ -13,6 +13,7 @@ import pandas as pd
 from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read
 from assets.model.scale.dependence import EQUIVALENCE_MARGIN, ScaleTest, scale_test
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -153,7 +154,7 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
     elif test.size_count == 0:
         reason = "no attempt with the GPUs of a whole node"
     elif test.event_count == 0:
-        reason = f"no failure in {test.exposure:.4g} node-days"
+        reason = f"no failure in {rounded(test.exposure, 4)} node-days"
     elif test.size_count == 1:
         reason = "a single size: nothing to compare"
     elif test.beta != test.beta:

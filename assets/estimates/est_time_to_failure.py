@@ -13,6 +13,7 @@ import pandas as pd
 from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, with_limits
 from assets.model.survival import MINIMUM_INCIDENTS, TOO_FEW_EVENTS, WeibullFit, fit_weibull
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     import duckdb
@@ -154,8 +155,8 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
             parts.append("the attempts ran for no time")
         elif fit.method == TOO_FEW_EVENTS:
             parts.append(
-                f"failures: {fit.event_count:.3g}, incidents: {fit.incident_count:.3g}; a shape takes at least "
-                f"{MINIMUM_INCIDENTS} incidents"
+                f"failures: {rounded(fit.event_count)}, incidents: {rounded(fit.incident_count)}; a shape takes at "
+                f"least {MINIMUM_INCIDENTS} incidents"
             )
         elif fit.shape != fit.shape:
             parts.append("the likelihood has no maximum: the shape has a bound only")

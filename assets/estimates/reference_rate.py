@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.estimates.table import read
+from assets.rounding import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +70,7 @@ def no_rate(
         elif math.isnan(count):
             said.append(f"no failure rate: {note}")
         else:
-            said.append(without_failures.format(f"{node_days:.4g}") if count == 0 else None)
+            said.append(without_failures.format(rounded(node_days, 4)) if count == 0 else None)
     return said
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assets.report.actions import lemon_words
 from assets.report.queries import Row
+from assets.rounding import rounded
 
 BURN_DAYS = (1, 3, 7, 28)
 """The windows of `marts.agg_availability_monthly`."""
@@ -58,4 +59,4 @@ def _interval(row: Row, name: str) -> str:
 
 def _number(value: float | None) -> str:
     """Three significant digits; unknown stays unknown."""
-    return "unknown" if value is None else f"{float(f'{value:.3g}'):,.10g}"
+    return "unknown" if value is None else rounded(value)

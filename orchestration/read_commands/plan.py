@@ -28,6 +28,7 @@ from assets.model.run_plan import (
 from assets.model.scale.verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.numbers import short
 from assets.report.wording import extrapolation, stale
+from assets.rounding import rounded
 from assets.rows import rows_of
 from orchestration.read_commands.age import as_of, with_age
 from orchestration.read_commands.plan_assumptions import assumptions
@@ -302,8 +303,8 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     )
     if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
         caveats.append(
-            f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
-            f"{high:.3g}, {source['failure_count_measured']:.3g} failures); --rate "
+            f"jobs of this size lasted {rounded(source['mttf_hours_measured'])} hours between failures ({rounded(low)} "
+            f"to {rounded(high)}, {rounded(source['failure_count_measured'])} failures); --rate "
             f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
     if source.get("has_reclaims"):
@@ -313,8 +314,8 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     incidents, attempts = source["failures_per_1000_node_days_incidents"], found["failures_per_1000_node_days"]
     if incidents is not None and incidents < attempts * (1 - 1e-9):
         caveats.append(
-            f"some failures hit several runs at once: {incidents:.3g} incidents per 1,000 node-days, which is nearer "
-            "to what a run feels that fills the cluster"
+            f"some failures hit several runs at once: {rounded(incidents)} incidents per 1,000 node-days, which is "
+            "nearer to what a run feels that fills the cluster"
         )
     if beyond := extrapolation(run.gpu_count, source["largest_job_gpu_count"]):
         caveats.append(beyond)

@@ -13,6 +13,7 @@ from rich.console import Console
 from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.wording import plural
+from assets.rounding import rounded
 from assets.rows import rows_of
 from assets.sources.intake.account.doubtful_files import cut_files
 from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
@@ -249,12 +250,12 @@ def _not_pulled_in_words(row: dict[str, Any]) -> str:
 def _failures_in_words(row: dict[str, Any]) -> str:
     if row["expected_failures"] is None:
         return "failures unknown"
-    found = f"{_number(row['expected_failures'])} infrastructure failures expected"
+    found = f"{rounded(row['expected_failures'])} infrastructure failures expected"
     if not row["expected_lost_gpu_hours"]:
         return found
-    low, high = (_number(row[f"expected_lost_gpu_hours_{end}"]) for end in ("low", "high"))
+    low, high = (rounded(row[f"expected_lost_gpu_hours_{end}"]) for end in ("low", "high"))
     limits = f" [{low}, {high}]" if row["has_enough_data"] else ""
-    return f"{found}, which cost {_number(row['expected_lost_gpu_hours'])}{limits} GPU-hours"
+    return f"{found}, which cost {rounded(row['expected_lost_gpu_hours'])}{limits} GPU-hours"
 
 
 def _rate_in_words(row: dict[str, Any]) -> str:
@@ -268,14 +269,9 @@ def _rate_in_words(row: dict[str, Any]) -> str:
         "nodes": "nodes in use",
         "all": "all jobs",
     }[row["population"]]
-    failures = _number(row["rate_failures"])
-    evidence = f"{failures} failure{'s' * (failures != '1')} in {_number(row['node_days'])} node-days, {jobs}"
+    failures = rounded(row["rate_failures"])
+    evidence = f"{failures} failure{'s' * (failures != '1')} in {rounded(row['node_days'])} node-days, {jobs}"
     if not row["rate_failures"]:
-        return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
-    limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"
-    return f"{_number(row['rate'])} per 1,000 node-days, 90% interval {limits} ({evidence})"
-
-
-def _number(value: float) -> str:
-    """Return a number with three significant digits, never in powers of ten."""
-    return f"{float(f'{value:.3g}'):,.10g}"
+        return f"per 1,000 node-days: none seen, below {rounded(row['rate_high'])} (90%; {evidence})"
+    limits = f"{rounded(row['rate_low'])} to {rounded(row['rate_high'])}"
+    return f"{rounded(row['rate'])} per 1,000 node-days, 90% interval {limits} ({evidence})"

@@ -124,7 +124,7 @@ def test_axe_finds_nothing(tab, report, width, scheme):
 
 
 def test_every_report_can_be_mailed_and_is_quick(tab, report):
-    assert report.stat().st_size < 8_000_000
+    assert report.stat().st_size < 10_000_000  # With eleven months of both clusters, 3,000 nodes: 8.4 MB.
     opened(tab, report)
     pages = opened(tab, report)
     assert tab.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 1_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from assets.report import palette
 from assets.report.blocks import Figure
 from assets.report.charts import (
@@ -57,9 +59,9 @@ def mttf(data: ClusterData) -> Figure | None:
          "bound": "Lower bound, none failed (h)", "rests": "Failures"},
         _layers(measured, theory, own_gpu_count),
         340,
-        f"Figure 7 of the paper. Dots: measured. Upright lines: {level_of(sizes)} limits. Numbers: failures. Open "
-        "triangles: none seen, the MTTF lies above. Dashed: projected, 1 / (nodes × failure rate), thin lines: from "
-        "the limits of that rate." + (" Dotted, upright: the whole cluster." if own_gpu_count else ""),
+        f"Figure 7 of the paper. Dots: measured. Upright lines: {level_of(sizes)} limits. Numbers, on a wide screen: "
+        "failures. Open triangles: none seen, the MTTF lies above. Dashed: projected, 1 / (nodes × failure rate), thin "
+        "lines: from the limits of that rate." + (" Dotted, upright: the whole cluster." if own_gpu_count else ""),
         theory=theory,
         cluster=[{"gpus": own_gpu_count, "label": "whole cluster"}] if own_gpu_count else [],
     )  # fmt: skip
@@ -95,6 +97,8 @@ def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -
         title="GPUs of the job (log scale)",
         axis={"values": ticks, "format": "d", "labelOverlap": "greedy", "grid": False},
     )
+    # On a phone, the points of neighbouring sizes may be closer than a number is wide, 32 pixels.
+    where_wide = {"condition": {"test": f"width < {32 * math.log2(high / low):.0f}", "value": 0}, "value": 1}
     tooltip, high_end = hover(size="size", text="MTTF"), {"field": "high"}
     point: Spec = {"filled": True, "opacity": 1, "x": x, "tooltip": tooltip}
     layers: list[Spec] = [
@@ -109,7 +113,7 @@ def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -
               y=at("mttf", y), **point),
         layer("point", where="isValid(datum.bound)", shape="triangle-up", fill="white", size=110,
               stroke=palette.MEASURED, y=at("bound", y), **point),
-        *labelled("rests", dx=8, dy=-8, x=x, y=at("at", y)),
+        *labelled("rests", dx=8, dy=-8, x=x, y=at("at", y), opacity=where_wide),
     ]  # fmt: skip
     if own_gpu_count:
         layers += [
