@@ -116,7 +116,7 @@ postgres: .venv/.installed  ## Test Dagster's history in Debian's PostgreSQL, wh
 slurm: .venv/.installed  ## Pull from a real Slurm with planted faults (FAULTLINE_SLURM_TESTBED; needs root).
 	@$(BIN)/python -m pytest -m slurm -n 0 tests/slurm
 
-soak: .venv/.installed  ## Run sixty nights with every kind of fault; SOAK='--out DIR --every 5'.
+soak: .venv/.installed  ## Run sixty nights with every kind of fault; SOAK='--out DIR --nights 5'.
 	$(call install,faketime,command -v faketime,the night on which the clock steps back)
 	@$(BIN)/python -m tests.soak $(or $(SOAK),--out $$(mktemp -d)/soak)
 
