@@ -225,6 +225,8 @@ def test_a_key_is_for_its_owner_alone(tmp_path):
     with pytest.raises(WrongKey, match="chmod 600"):
         read_key(file)
     file.chmod(0o600)
-    file.write_text("short")
+    file.write_text("k" * 32)
+    assert read_key(file) == "k" * 32
+    file.write_text("k" * 31)
     with pytest.raises(WrongKey, match="fewer than 32 characters"):
         read_key(file)

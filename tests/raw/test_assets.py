@@ -36,7 +36,6 @@ def metadata(result, table):
 
 def test_every_table_is_loaded_and_accounted_for(home):
     result = materialize(home)
-    assert result.success
     assert metadata(result, "sacct") == {
         "dagster/row_count": 102, "files": 1, "files_read": 1, "files_removed": 0,
         "files_refused": 0, "files_vanished": 0, "lines_in": 338, "lines_loaded": 102, "lines_skipped": 236,
@@ -53,9 +52,8 @@ def test_every_table_is_loaded_and_accounted_for(home):
 @pytest.mark.slow
 def test_a_second_run_reads_nothing_and_a_full_one_everything(home):
     materialize(home)
-    again = materialize(home)
-    assert metadata(again, "sacct")["files_read"] == 0
-    assert metadata(again, "sacct")["lines_loaded"] == 102
+    again = metadata(materialize(home), "sacct")
+    assert (again["files_read"], again["lines_loaded"]) == (0, 102)
     assert metadata(materialize(home, full=True), "health_checks")["files_read"] == 1
 
 
@@ -67,7 +65,6 @@ def test_clusters_that_cannot_be_built_or_settled_are_recorded_with_the_reason_a
     steps = ["select cast(gpu_count + 999 as tinyint) from raw.sacct where cluster_id = 'third'", *sacct.dispositions()]
     monkeypatch.setattr(sacct, "dispositions", lambda: steps)
     result = materialize(home)
-    assert result.success
     assert metadata(result, "sacct")["files_refused"] == 1
     with Warehouse(path=str(home / "faultline.duckdb")).reading() as con:
         assert violations(con) == []
