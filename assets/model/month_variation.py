@@ -125,6 +125,11 @@ def month_variation(
     >>> found = month_variation([38, 61, 20, 44, 55, 27], [1000] * 6)
     >>> print(f"{found.cv:.2f} [{found.cv_low:.2f}, {found.cv_high:.2f}]")
     0.41 [0.19, 0.64]
+
+    Hardly an event says as little as none:
+
+    >>> print(f"{month_variation([1e-5, 0], [1000] * 2).cv:.2f} {month_variation([0, 0], [1000] * 2).cv:.2f}")
+    0.34 0.34
     """
     count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
     if count.shape != time.shape or count.ndim != 1:
@@ -209,13 +214,14 @@ def _log_likelihood(count: Floats, time: Floats) -> Floats:
     total = count.sum()
     # The precision of the mean depends on the CV: the grid of rates is wide enough for the widest.
     spread = np.sqrt(1.0 / total + CVS**2 * np.sum((time / time.sum()) ** 2))[:, np.newaxis, np.newaxis]
-    mean = total / time.sum() * np.exp(_RATES[:, np.newaxis] * spread) * time
     shape = (1.0 / np.maximum(CVS, 1e-3) ** 2)[:, np.newaxis, np.newaxis]
+    # Mean over shape, as a logarithm: for a sum of tiny probabilities the grid of rates spans hundreds of decades.
+    odds = np.log(total / time.sum() * time) + _RATES[:, np.newaxis] * spread - np.log(shape)
     density = (
         special.gammaln(count + shape)
         - special.gammaln(shape)
-        + special.xlogy(count, mean / (shape + mean))
-        - shape * np.log1p(mean / shape)
+        + count * special.log_expit(odds)
+        + shape * special.log_expit(-odds)
     ).sum(axis=2)
     likelihood: Floats = special.logsumexp(density, axis=1) + np.log(spread[:, 0, 0])
     return likelihood

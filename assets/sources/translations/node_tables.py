@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -108,10 +109,10 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
             rows.columns = found
         elif not line.strip():
             snapshot.append(SetAside(line, "blank"))
-        elif _DATE_LINE.fullmatch(line.strip()):
+        elif date := _date_of(line.strip()):
             yield from lines_of_snapshot(snapshot)
             snapshot = [SetAside(line, "comment")]
-            captured_at = datetime.strptime(line.strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+            captured_at = date
         elif found is None and not _is_without_header(line):
             snapshot.append(SetAside(line, "no_header", "no line above it names the columns"))
         elif named > MAX_NAMED:
@@ -122,6 +123,17 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
             named += len(nodes) if len(nodes) > 1 else 0
             snapshot += nodes
     yield from lines_of_snapshot(snapshot)
+
+
+def _date_of(line: str) -> str | None:
+    """Return the moment of a line that `date` printed; None for any other line, and for a day that does not exist.
+
+    >>> _date_of("Thu Nov 26 23:50:30 2026"), _date_of("Thu Nof 26 23:50:30 2026")
+    ('2026-11-26T23:50:30', None)
+    """
+    with suppress(ValueError):
+        return datetime.strptime(line, "%a %b %d %H:%M:%S %Y").isoformat() if _DATE_LINE.fullmatch(line) else None
+    return None
 
 
 class _Rows:
