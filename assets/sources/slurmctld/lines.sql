@@ -41,7 +41,7 @@ chosen as (
         case when length(stamp) > 26 then regexp_replace(stamp, '(\.\d{6})\d+', '\1') else stamp end as iso,
         {{ month_stamp }} as month_stamp,
         {{ leap_year_time }} as leap_year_time,
-        coalesce(try_cast(bracketed_short.microseconds as double), 0) / 1e6 as fraction,
+        coalesce(try_cast(bracketed_short.microseconds[:6] as double), 0) / 1e6 as fraction,
         anchored.year_anchor,
         coalesce(
             nullif(bracketed.body, ''), nullif(bracketed_short.body, ''), nullif(syslog.body, ''),

@@ -41,7 +41,7 @@ _STDOUT = "(?:slurmctld: )?"
 """Text before a line on standard output."""
 _SHAPES = {
     "bracketed": rf"^{_STDOUT}\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
-    "bracketed_short": rf"^{_STDOUT}\[(?P<stamp>{_MONTH})(?:\.(?P<microseconds>\d{{1,6}}))?{_THREAD}\] (?P<body>.*)$",
+    "bracketed_short": rf"^{_STDOUT}\[(?P<stamp>{_MONTH})(?:\.(?P<microseconds>\d+))?{_THREAD}\] (?P<body>.*)$",
     "syslog": rf"^(?:<\d+>)?(?P<stamp>{_MONTH}) {_SYSLOG_TAG}(?P<body>.*)$",
     "syslog_iso": rf"^(?:<\d+>)?(?P<stamp>{_ISO}) {_SYSLOG_TAG}(?P<body>.*)$",
 }
