@@ -90,7 +90,7 @@ clean:  ## Remove the output of refreshes and builds, never the sources.
 lock:  ## Pin every dependency again, with hashes and without addresses.
 	$(PIN) pyproject.toml --extra postgres --group dev --no-strip-extras -o requirements.lock.txt
 	$(PIN) pyproject.toml --extra postgres --group build -c requirements.lock.txt -o requirements-runtime.lock.txt
-	for group in spark duckdb2 supply containers; do \
+	for group in spark supply containers; do \
 		$(PIN) --group $$group --no-strip-extras -o requirements-$$group.lock.txt || exit 1; done
 	for group in axe studies; do $(PIN) --group $$group --no-deps -o requirements-$$group.lock.txt || exit 1; done
 

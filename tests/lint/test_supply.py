@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parents[2]
-ENVIRONMENTS = ("axe", "containers", "duckdb2", "runtime", "spark", "studies", "supply")
+ENVIRONMENTS = ("axe", "containers", "runtime", "spark", "studies", "supply")
 LOCKS = sorted(PROJECT.glob("requirements*.lock.txt"))
 THIS = {"faultline"}
 
@@ -39,7 +39,7 @@ def test_there_are_locks_for_all_environments():
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_every_package_is_pinned_by_version_and_hash(lock):
     requirements = list(pinned(lock))
-    few = {"axe": 0, "duckdb2": 0, "studies": 1, "containers": 10}
+    few = {"axe": 0, "studies": 1, "containers": 10}
     small = {f"requirements-{name}.lock.txt": count for name, count in few.items()}
     assert len(requirements) > small.get(lock.name, 40)
     loose = [
